@@ -1,0 +1,1 @@
+//! What the example programs share: reference loops in f64 and the report line.
