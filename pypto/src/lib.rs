@@ -1,4 +1,10 @@
-//! PyPTO for Rust.
+//! PyPTO for Rust: a tile-programming language embedded in Rust.
 
 // The macros name the crate as `::pypto`, also inside this crate's own tests and examples.
 extern crate self as pypto;
+
+pub mod diagnostics;
+pub mod frontend;
+pub mod ir;
+pub mod language;
+pub mod ops;

@@ -1,0 +1,5 @@
+//! Diagnostics: what users read when a kernel is wrong.
+
+pub mod diagnostic;
+
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};

@@ -1,0 +1,329 @@
+//! The generic IR: what an attribute macro captures of a function, as a `static` built at compile time.
+//!
+//! It follows the syntax of the accepted Rust subset, with spans on every node. Extents are names, element types may be
+//! type parameters; names are already resolved by rustc where only rustc can do it: callees (through [`Callable`]),
+//! constants of the enclosing module, and element types. Instantiation turns it into [`crate::ir`] for given shapes.
+
+use crate::ir::{DType, Direction, FunctionKind};
+
+/// Lines and columns count from 1, the end column is exclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub line: u32,
+    pub column: u32,
+    pub end_line: u32,
+    pub end_column: u32,
+}
+
+/// A name with its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Ident {
+    pub name: &'static str,
+    pub span: Span,
+}
+
+/// An annotated function.
+#[derive(Debug)]
+pub struct Function {
+    pub name: Ident,
+    /// `module_path!()` of the function.
+    pub module: &'static str,
+    /// File as rustc names it.
+    pub file: &'static str,
+    /// The function's text, verbatim from the `fn` keyword or its attributes on, for rendering when the file is gone.
+    pub source: &'static str,
+    /// Line at which `source` starts.
+    pub source_line: u32,
+    /// Hash of the tokens; part of every specialization key.
+    pub hash: u64,
+    pub kind: FunctionKind,
+    /// Names of type parameters, all bounded by `Element`.
+    pub type_params: &'static [Ident],
+    pub params: &'static [Param],
+    pub metas: &'static [Meta],
+    /// Type of the returned value, where the function returns one.
+    pub output: Option<ValueType>,
+    pub body: Block,
+    pub span: Span,
+}
+
+/// A parameter of the signature.
+#[derive(Debug)]
+pub struct Param {
+    pub name: Ident,
+    pub ty: ValueType,
+    /// Span of the type.
+    pub ty_span: Span,
+    pub direction: Direction,
+    /// `#[spec]`: a scalar whose value is part of the key.
+    pub spec: bool,
+    /// `#[shape(..)]`, one entry a dimension; empty without the attribute.
+    pub shape: &'static [Dim],
+}
+
+/// An entry of `#[shape(..)]`.
+#[derive(Clone, Copy, Debug)]
+pub enum Dim {
+    /// A name bound to the extent, and whether the extent stays out of the key.
+    Name { name: Ident, dynamic: bool },
+    /// A literal contract.
+    Literal { extent: i64, span: Span },
+    /// `_`: no name, no contract.
+    Any { span: Span },
+}
+
+/// A compile-time integer of `meta(..)` with its default.
+#[derive(Clone, Copy, Debug)]
+pub struct Meta {
+    pub name: Ident,
+    pub default: i64,
+}
+
+/// An element type: known, or a type parameter by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementType {
+    Known(DType),
+    Param(usize),
+}
+
+/// A type that the language has values of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    Tensor { element: ElementType, rank: usize },
+    Tile { element: ElementType, rank: usize },
+    Scalar(ElementType),
+    Tuple(&'static [ValueType]),
+}
+
+/// Statements and the value of a block.
+#[derive(Debug)]
+pub struct Block {
+    pub statements: &'static [Statement],
+    /// The trailing expression without a semicolon.
+    pub result: Option<&'static Expr>,
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Debug)]
+pub struct Statement {
+    pub kind: StatementKind,
+    pub span: Span,
+}
+
+/// Kinds of statements.
+#[derive(Debug)]
+pub enum StatementKind {
+    Let {
+        pattern: Pattern,
+        ty: Option<ValueType>,
+        /// `None` for `let x;`.
+        init: Option<Expr>,
+    },
+    /// `target = value` or `target op= value`; the target is a local variable.
+    Assign {
+        target: Ident,
+        op: Option<BinaryOp>,
+        value: Expr,
+    },
+    Expr(Expr),
+    For {
+        pattern: Pattern,
+        iterator: Expr,
+        body: Block,
+    },
+    While {
+        condition: Expr,
+        body: Block,
+    },
+    /// `return value;` at the end of the function.
+    Return(Option<Expr>),
+    /// `#[task(name, after = [..])] call(..);`
+    Task {
+        name: Option<Ident>,
+        after: &'static [Ident],
+        call: Expr,
+    },
+}
+
+/// What `let` and `for` bind.
+#[derive(Clone, Copy, Debug)]
+pub enum Pattern {
+    Name {
+        name: Ident,
+        mutable: bool,
+    },
+    /// `_`
+    Ignore(Span),
+    Tuple(&'static [Pattern], Span),
+}
+
+/// An expression.
+#[derive(Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+/// Kinds of expressions.
+#[derive(Debug)]
+pub enum ExprKind {
+    /// An integer literal with its suffix, if it has one.
+    Int(i64, Option<DType>),
+    /// A float literal with its suffix, if it has one.
+    Float(f64, Option<DType>),
+    Bool(bool),
+    Str(&'static str),
+    /// A local variable, parameter, extent or meta parameter.
+    Local(&'static str),
+    /// A constant of the surrounding Rust code, resolved by rustc.
+    Constant {
+        name: &'static str,
+        value: fn() -> ConstantValue,
+    },
+    Unary(UnaryOp, &'static Expr),
+    Binary(BinaryOp, &'static Expr, &'static Expr),
+    /// `condition`, then-block, else-expression (a block or another `if`).
+    If(&'static Expr, &'static Block, Option<&'static Expr>),
+    Block(&'static Block),
+    /// A call of a free function, resolved by rustc.
+    Call {
+        name: Ident,
+        callee: fn() -> Callee,
+        type_args: &'static [ElementType],
+        args: &'static [Expr],
+    },
+    /// `Type::name(..)` of a language type: `Tile::zeros`, `Tensor::temp`, `Acc::zeros`, ...
+    Associated {
+        ty: &'static str,
+        name: Ident,
+        type_args: &'static [ElementType],
+        args: &'static [Expr],
+    },
+    Method {
+        receiver: &'static Expr,
+        name: Ident,
+        type_args: &'static [ElementType],
+        args: &'static [Expr],
+    },
+    Tuple(&'static [Expr]),
+    Array(&'static [Expr]),
+    /// `base[index]`
+    Index(&'static Expr, &'static Expr),
+    /// `base.0`
+    TupleField(&'static Expr, usize),
+    /// `base.name`
+    Field(&'static Expr, Ident),
+    /// `value as T`
+    Cast(&'static Expr, ElementType),
+    /// `&value` or `&mut value`
+    Borrow {
+        mutable: bool,
+        value: &'static Expr,
+    },
+    /// `lower..upper`
+    Range(&'static Expr, &'static Expr),
+}
+
+/// Prefix operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    Neg,
+    Not,
+}
+
+/// Infix operators, also of compound assignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    /// `&&` on scalars.
+    And,
+    /// `||` on scalars.
+    Or,
+}
+
+/// A constant's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ConstantValue {
+    Int(i64, DType),
+    Float(f64, DType),
+    Bool(bool),
+}
+
+/// Constants that a kernel may name; the conversion gives them to the generic IR.
+pub trait IntoConstant {
+    /// The constant as data.
+    fn into_constant(self) -> ConstantValue;
+}
+
+/// What a callee path names.
+#[derive(Clone, Copy, Debug)]
+pub enum Callee {
+    /// A function of the language, by name: `tiles`, `matmul`, ...
+    Intrinsic(&'static str),
+    /// An annotated function.
+    Function(&'static Function),
+}
+
+/// Implemented by the type of the same name that stands beside every callable function, so that rustc resolves paths,
+/// re-exports and `use .. as ..` for the generic IR.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a PyPTO function",
+    label = "called from a kernel",
+    note = "annotate it with `#[pypto::function]`"
+)]
+pub trait Callable {
+    /// What the path stands for.
+    fn callee() -> Callee;
+}
+
+macro_rules! integer_constants {
+    ($($t:ty => $dtype:ident),*) => { $(
+        impl IntoConstant for $t {
+            fn into_constant(self) -> ConstantValue {
+                ConstantValue::Int(self as i64, DType::$dtype)
+            }
+        }
+    )* };
+}
+
+integer_constants!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, usize => I64, isize => I64);
+
+impl IntoConstant for f32 {
+    fn into_constant(self) -> ConstantValue {
+        ConstantValue::Float(f64::from(self), DType::F32)
+    }
+}
+
+impl IntoConstant for half::f16 {
+    fn into_constant(self) -> ConstantValue {
+        ConstantValue::Float(self.to_f64(), DType::F16)
+    }
+}
+
+impl IntoConstant for half::bf16 {
+    fn into_constant(self) -> ConstantValue {
+        ConstantValue::Float(self.to_f64(), DType::BF16)
+    }
+}
+
+impl IntoConstant for bool {
+    fn into_constant(self) -> ConstantValue {
+        ConstantValue::Bool(self)
+    }
+}

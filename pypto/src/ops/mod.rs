@@ -1,0 +1,5 @@
+//! Operations: one declaration each, in [`table`]; everything else about them derives from it.
+
+pub mod table;
+
+pub use table::{Class, DTypes, Effect, OpInfo, OpKind};
