@@ -1,0 +1,181 @@
+//! What the code generator needs to know of a CPU: lane count, registers, instructions, micro-kernel shape.
+//!
+//! Kernels are written for a symbolic lane count; everything that depends on the machine is in this table.
+
+/// Instruction-set families that the emitter knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Isa {
+    /// x86-64 with AVX-512 F, BW, DQ, VL.
+    Avx512,
+    /// x86-64 with AVX2, FMA and F16C (x86-64-v3).
+    Avx2,
+    /// AArch64.
+    Neon,
+    /// Plain x86-64.
+    Sse2,
+    /// Anything else: four lanes that LLVM breaks down as needed.
+    Generic,
+}
+
+impl Isa {
+    /// Every family, for tests that emit for each.
+    pub const ALL: [Isa; 5] = [Isa::Avx512, Isa::Avx2, Isa::Neon, Isa::Sse2, Isa::Generic];
+
+    /// The name in LIR text and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isa::Avx512 => "avx512",
+            Isa::Avx2 => "avx2",
+            Isa::Neon => "neon",
+            Isa::Sse2 => "sse2",
+            Isa::Generic => "generic",
+        }
+    }
+
+    /// The family of that name.
+    pub fn from_name(name: &str) -> Option<Isa> {
+        Isa::ALL.into_iter().find(|isa| isa.name() == name)
+    }
+}
+
+/// How a partial vector is loaded and stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MaskStrategy {
+    /// The hardware masks 32-bit lanes.
+    Masked,
+    /// LLVM breaks a masked access into guarded scalar ones: right, but slow, so use it for tails only.
+    Scalarized,
+}
+
+/// A row of the target table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// The family.
+    pub isa: Isa,
+    /// 32-bit lanes of a vector: `W`.
+    pub lanes: usize,
+    /// Vector registers.
+    pub registers: usize,
+    /// Fused multiply-add in hardware. Without it `fma` is a multiplication and an addition with two roundings, and results may differ
+    /// from the interpreter's in the last bit.
+    pub fma: bool,
+    /// Conversions between f16 and f32 in hardware.
+    pub f16_conversion: bool,
+    /// Rounding to integral in hardware (SSE4.1 `roundps` and its like).
+    pub round: bool,
+    /// How tails are done.
+    pub masks: MaskStrategy,
+    /// Rows of the matrix-multiply micro-kernel.
+    pub mr: usize,
+    /// Columns of the micro-kernel, in vectors.
+    pub nr_vectors: usize,
+}
+
+impl Target {
+    /// The table row of a family.
+    pub fn of(isa: Isa) -> Target {
+        let sse2 = Target {
+            isa: Isa::Sse2,
+            lanes: 4,
+            registers: 16,
+            fma: false,
+            f16_conversion: false,
+            round: false,
+            masks: MaskStrategy::Scalarized,
+            mr: 4,
+            nr_vectors: 2,
+        };
+        match isa {
+            Isa::Avx512 => Target {
+                isa,
+                lanes: 16,
+                registers: 32,
+                fma: true,
+                f16_conversion: true,
+                round: true,
+                masks: MaskStrategy::Masked,
+                mr: 12,
+                nr_vectors: 2,
+            },
+            Isa::Avx2 => Target {
+                isa,
+                lanes: 8,
+                registers: 16,
+                fma: true,
+                f16_conversion: true,
+                round: true,
+                masks: MaskStrategy::Masked,
+                mr: 6,
+                nr_vectors: 2,
+            },
+            Isa::Neon => Target {
+                isa,
+                lanes: 4,
+                registers: 32,
+                fma: true,
+                f16_conversion: true,
+                round: true,
+                masks: MaskStrategy::Scalarized,
+                mr: 6,
+                nr_vectors: 4,
+            },
+            Isa::Sse2 => sse2,
+            Isa::Generic => Target { isa, ..sse2 },
+        }
+    }
+
+    /// The best row that this CPU can run.
+    pub fn host() -> Target {
+        Target::of(host_isa())
+    }
+
+    /// Columns of the micro-kernel.
+    pub fn nr(&self) -> usize {
+        self.nr_vectors * self.lanes
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn host_isa() -> Isa {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    match (avx512 && avx2, avx2) {
+        (true, _) => Isa::Avx512,
+        (_, true) => Isa::Avx2,
+        _ => Isa::Sse2,
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn host_isa() -> Isa {
+    Isa::Neon
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn host_isa() -> Isa {
+    Isa::Generic
+}
+
+/// A text that differs between CPUs whose code may differ; part of every key under which machine code is stored. It is found without LLVM,
+/// because a process that finds its code in the cache must not open LLVM.
+pub fn host_identity() -> String {
+    format!("{}-{}", std::env::consts::ARCH, cpu_model())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn cpu_model() -> String {
+    use std::arch::x86_64::__cpuid_count;
+    // Leaf 0 names the vendor, leaf 1 family, model, stepping and features (EBX holds the core number, so it is left out), leaf 7 features.
+    let (vendor, family, features) = (__cpuid_count(0, 0), __cpuid_count(1, 0), __cpuid_count(7, 0));
+    let words = [vendor.ebx, vendor.edx, vendor.ecx, family.eax, family.ecx, family.edx];
+    let words = words.into_iter().chain([features.ebx, features.ecx, features.edx]);
+    words.map(|w| format!("{w:08x}")).collect::<Vec<_>>().join(".")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cpu_model() -> String {
+    "generic".into()
+}

@@ -1,0 +1,7 @@
+//! Native code for the CPU at hand.
+//!
+//! A kernel is built as LIR ([`lir`]), printed as LLVM IR ([`emit_llvm`]), compiled by the libLLVM that is found at run time ([`llvm`]),
+//! kept in a disk cache ([`object_cache`]) and mapped into the process ([`loader`]).
+
+pub mod cpu;
+pub mod lir;

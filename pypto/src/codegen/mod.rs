@@ -1,0 +1,3 @@
+//! From the IR to code: `host` for the CPU at hand.
+
+pub mod host;
