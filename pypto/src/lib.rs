@@ -7,5 +7,6 @@ pub mod codegen;
 pub mod diagnostics;
 pub mod frontend;
 pub mod ir;
+pub mod jit;
 pub mod language;
 pub mod ops;

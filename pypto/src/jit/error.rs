@@ -1,0 +1,88 @@
+//! The error of a call, of a compilation and of everything else that a handle does.
+
+use std::fmt;
+
+use crate::diagnostics::{Code, Diagnostic, Diagnostics};
+
+/// The result of a call or of a handle's method.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call or a compilation failed. One pointer wide; `Debug` prints the rendered text, so that
+/// `fn main() -> pypto::jit::Result<()>` shows what a user wants to read.
+#[derive(thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<ErrorKind>);
+
+/// The kinds of errors, by who can do something about them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ErrorKind {
+    /// The kernel is wrong for these arguments: found while it was specialized.
+    #[error("{}", render(.0))]
+    Compile(Diagnostics),
+    /// The arguments do not fit the signature: nothing ran, nothing was written.
+    #[error("{}", render(.0))]
+    Call(Diagnostics),
+    /// The kernel stopped at an operation: division by zero, an index outside, a failed assertion. What earlier
+    /// operations wrote stays written.
+    #[error("{}", render(.0))]
+    Runtime(Diagnostics),
+    /// An option or a file of the host is unusable: an unknown value of an environment variable, no place for dumps.
+    #[error("{0}")]
+    Host(String),
+    /// A fault of the compiler.
+    #[error("internal error: {0}\nThis is a fault of PyPTO, not of the kernel; please report it.")]
+    Internal(String),
+}
+
+impl Error {
+    /// What kind of error it is.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// The diagnostics of a compile, call or run-time error; empty for the other kinds.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match &*self.0 {
+            ErrorKind::Compile(list) | ErrorKind::Call(list) | ErrorKind::Runtime(list) => &list.0,
+            ErrorKind::Host(_) | ErrorKind::Internal(_) => &[],
+        }
+    }
+
+    /// The code of the first diagnostic.
+    pub fn code(&self) -> Option<Code> {
+        self.diagnostics().first().map(|d| d.code)
+    }
+
+    /// An error of a host option or file.
+    pub fn host(message: impl Into<String>) -> Error {
+        ErrorKind::Host(message.into()).into()
+    }
+
+    /// A fault of the compiler.
+    pub fn internal(message: impl Into<String>) -> Error {
+        ErrorKind::Internal(message.into()).into()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error(Box::new(kind))
+    }
+}
+
+impl From<Diagnostics> for Error {
+    fn from(list: Diagnostics) -> Error {
+        ErrorKind::Compile(list).into()
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn render(list: &Diagnostics) -> String {
+    let one = |d: &Diagnostic| format!("error[{}]: {}\n  --> {}: {}", d.code, d.title, d.primary.loc, d.primary.text);
+    list.0.iter().map(one).collect::<Vec<_>>().join("\n")
+}

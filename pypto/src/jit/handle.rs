@@ -1,0 +1,265 @@
+//! The handles of an annotated function: it stays a plain `fn` item, and this module's extension trait gives it
+//! `compile`, `lower`, `eager`, `ir`, `key` and `with`.
+//!
+//! The trait finds the kernel by the function's return type: `fn softmax(..) -> Result<Launched<softmax>>`, where the
+//! parameter is the companion type of the same name.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::error::{Error, Result};
+use super::meta::MetaValues;
+use super::output::Output;
+use super::sample::Samples;
+use super::site::CallSite;
+use crate::frontend::generic::{self, Callable, Callee};
+use crate::ir::{self, DType};
+use crate::language::argument::Argument;
+
+/// Calls a macro with the identifiers of one to twelve type parameters.
+macro_rules! for_each_arity {
+    ($callback:ident) => {
+        $callback!(A1);
+        $callback!(A1, A2);
+        $callback!(A1, A2, A3);
+        $callback!(A1, A2, A3, A4);
+        $callback!(A1, A2, A3, A4, A5);
+        $callback!(A1, A2, A3, A4, A5, A6);
+        $callback!(A1, A2, A3, A4, A5, A6, A7);
+        $callback!(A1, A2, A3, A4, A5, A6, A7, A8);
+        $callback!(A1, A2, A3, A4, A5, A6, A7, A8, A9);
+        $callback!(A1, A2, A3, A4, A5, A6, A7, A8, A9, A10);
+        $callback!(A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11);
+        $callback!(A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11, A12);
+    };
+}
+pub(crate) use for_each_arity;
+
+/// A kernel that ran: `K` is its companion type, `G` its type arguments, `O` the tensors that it returned.
+pub struct Launched<K, G = (), O = ()> {
+    output: O,
+    kernel: PhantomData<fn() -> (K, G)>,
+}
+
+impl<K, G, O> Launched<K, G, O> {
+    /// The returned tensors.
+    pub fn into_output(self) -> O {
+        self.output
+    }
+
+    pub(crate) fn new(output: O) -> Launched<K, G, O> {
+        Launched { output, kernel: PhantomData }
+    }
+}
+
+impl<K, G, O> Deref for Launched<K, G, O> {
+    type Target = O;
+
+    fn deref(&self) -> &O {
+        &self.output
+    }
+}
+
+impl<K, G, O: std::fmt::Debug> std::fmt::Debug for Launched<K, G, O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Launched").field(&self.output).finish()
+    }
+}
+
+/// The element types that a generic kernel was called with: a tuple, one entry a type parameter.
+pub trait TypeArguments {
+    /// The element types in order.
+    const DTYPES: &'static [DType];
+}
+
+impl TypeArguments for () {
+    const DTYPES: &'static [DType] = &[];
+}
+
+/// Implemented by companion types: runs the verbatim body as plain Rust.
+pub trait Eager<Arguments> {
+    /// What the body returns.
+    type Output;
+
+    /// Runs the body.
+    fn eager(arguments: Arguments) -> Self::Output;
+}
+
+/// The handles of an annotated function. `Marker` is its signature, found by inference.
+pub trait JitFn<Marker> {
+    /// The companion type.
+    type Kernel: Callable;
+    /// The type arguments.
+    type Types: TypeArguments;
+    /// The returned tensors.
+    type Output: Output;
+    /// The parameters as a tuple.
+    type Arguments;
+
+    /// The kernel with other values of its `meta(..)` parameters, with signature `Signature`.
+    type With<'f>
+    where
+        Self: 'f;
+
+    /// The program for such arguments, after the passes that every target shares and those of the host; writes nothing.
+    fn lower<S: Samples + ?Sized>(&self, samples: &S) -> Result<ir::Program> {
+        WithMeta::<(), Self::Kernel, Self::Types>::new(Box::new(()), Arc::default()).lower(samples)
+    }
+
+    /// The same function with other values of its `meta(..)` parameters: `softmax.with(meta!{TM: 128})(&x, &mut y)`.
+    fn with<'f>(self, meta: MetaValues) -> Self::With<'f>
+    where
+        Self: Sized + 'f;
+
+    /// Runs the verbatim body as plain Rust, on this thread.
+    fn eager(&self, arguments: Self::Arguments) -> <Self::Kernel as Eager<Self::Arguments>>::Output
+    where
+        Self::Kernel: Eager<Self::Arguments>,
+    {
+        <Self::Kernel as Eager<Self::Arguments>>::eager(arguments)
+    }
+
+    /// The function as the macro captured it, before specialization.
+    fn ir(&self) -> &'static generic::Function {
+        generic_function::<Self::Kernel>()
+    }
+}
+
+/// A kernel with some of its `meta(..)` parameters set. It can be called like the function itself.
+///
+/// The borrows of a call through `f(..)` last as long as `f`; to call it several times with the same `&mut` tensor, write
+/// `.with(..)` at each call.
+pub struct WithMeta<Signature: ?Sized, K, G> {
+    call: Box<Signature>,
+    meta: Arc<MetaValues>,
+    kernel: PhantomData<fn() -> (K, G)>,
+}
+
+impl<Signature: ?Sized, K: Callable, G: TypeArguments> WithMeta<Signature, K, G> {
+    fn new(call: Box<Signature>, meta: Arc<MetaValues>) -> Self {
+        WithMeta { call, meta, kernel: PhantomData }
+    }
+
+    /// As [`JitFn::lower`].
+    pub fn lower<S: Samples + ?Sized>(&self, samples: &S) -> Result<ir::Program> {
+        let _ = (samples.samples(), &self.meta, G::DTYPES);
+        Err(Error::internal("lowering is not connected"))
+    }
+}
+
+impl<Signature: ?Sized, K, G> Deref for WithMeta<Signature, K, G> {
+    type Target = Signature;
+
+    fn deref(&self) -> &Signature {
+        &self.call
+    }
+}
+
+macro_rules! jit_fn {
+    ($($name:ident),+) => {
+        impl<Func, K, G, O, $($name),+> JitFn<fn($($name),+)> for Func
+        where
+            Func: Fn($($name),+) -> Result<Launched<K, G, O>>,
+            K: Callable,
+            G: TypeArguments,
+            O: Output,
+        {
+            type Kernel = K;
+            type Types = G;
+            type Output = O;
+            type Arguments = ($($name,)+);
+            type With<'f>
+                = WithMeta<dyn Fn($($name),+) -> Result<Launched<K, G, O>> + 'f, K, G>
+            where
+                Self: 'f;
+
+            fn with<'f>(self, meta: MetaValues) -> Self::With<'f>
+            where
+                Self: Sized + 'f,
+            {
+                let meta = Arc::new(meta);
+                let inner = meta.clone();
+                #[allow(non_snake_case)]
+                let call = move |$($name: $name),+| MetaValues::during(&inner, || self($($name),+));
+                WithMeta::new(Box::new(call), meta)
+            }
+        }
+    };
+}
+
+for_each_arity!(jit_fn);
+
+/// Runs the kernel `K`, specializing it at the first call with such arguments. The macros emit the call of it.
+pub fn launch<K: Callable, G: TypeArguments, O: Output>(
+    site: &'static CallSite,
+    arguments: &mut [Argument<'_>],
+) -> Result<Launched<K, G, O>> {
+    let _ = (site, arguments);
+    Err(Error::internal(format!("`{}` cannot run yet", generic_function::<K>().name.name)))
+}
+
+/// The generic IR of a companion type that stands for an annotated function.
+fn generic_function<K: Callable>() -> &'static generic::Function {
+    match K::callee() {
+        Callee::Function(function) => function,
+        Callee::Intrinsic(name) => unreachable!("`{name}` is an intrinsic, and intrinsics do not return `Launched`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::generic::{Block, Function, Ident, Span};
+    use crate::ir::FunctionKind;
+    use crate::jit::TensorSpec;
+
+    const SPAN: Span = Span { line: 1, column: 1, end_line: 1, end_column: 2 };
+
+    #[allow(non_camel_case_types)]
+    enum scale {}
+
+    impl Callable for scale {
+        fn callee() -> Callee {
+            static GENERIC: Function = Function {
+                name: Ident { name: "scale", span: SPAN },
+                module: module_path!(),
+                file: file!(),
+                source: "",
+                source_line: 1,
+                hash: 1,
+                kind: FunctionKind::InCore,
+                type_params: &[],
+                params: &[],
+                metas: &[],
+                output: None,
+                body: Block { statements: &[], result: None, span: SPAN },
+                span: SPAN,
+            };
+            Callee::Function(&GENERIC)
+        }
+    }
+
+    impl<'a> Eager<(f32, &'a mut f32)> for scale {
+        type Output = ();
+        fn eager((a, b): (f32, &'a mut f32)) {
+            *b *= a;
+        }
+    }
+
+    fn scale(a: f32, b: &mut f32) -> Result<Launched<scale>> {
+        let _ = (a, b);
+        launch::<scale, (), ()>(crate::call_site!(), &mut [])
+    }
+
+    #[test]
+    fn handles_hang_on_plain_functions() {
+        let mut value = 3.0;
+        scale.eager((2.0, &mut value));
+        assert_eq!(value, 6.0);
+        assert_eq!(scale.ir().name.name, "scale");
+        assert!(scale.lower(&(1.0f32, TensorSpec::new(DType::F32, [2]))).is_err());
+        assert!(scale.with(crate::meta! {TM: 4})(2.0, &mut value).is_err());
+        assert!(scale.with(crate::meta! {TM: 4}).lower(&()).is_err());
+    }
+}

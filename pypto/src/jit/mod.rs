@@ -1,0 +1,20 @@
+//! Calls of annotated functions: specialization on the arguments, caches, checks at the call, and the handles that an
+//! annotated function has besides being callable.
+
+pub mod error;
+pub mod handle;
+pub mod meta;
+pub mod output;
+pub mod sample;
+pub mod site;
+
+pub use error::{Error, ErrorKind, Result};
+pub use handle::{Eager, JitFn, Launched, TypeArguments, launch};
+pub use meta::MetaValues;
+pub use output::Output;
+pub use sample::{Sample, Samples, TensorSpec};
+pub use site::CallSite;
+
+// What the expansion of the attribute macros names, beside the handles.
+pub use crate::call_site;
+pub use crate::language::argument::{Argument, KernelArgument};
