@@ -1,5 +1,12 @@
 //! Diagnostics: what users read when a kernel is wrong.
+//!
+//! A stage collects its independent errors in [`Diagnostics`]; [`render_all`] prints them in rustc's layout with the
+//! source text; [`codes`] is the list of codes, [`codes::explain`] the page of each.
 
+pub mod codes;
 pub mod diagnostic;
+pub mod render;
+pub mod source;
 
-pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, MAX_REPORTED, Severity};
+pub use render::{render, render_all};
