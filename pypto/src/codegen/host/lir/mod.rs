@@ -7,9 +7,18 @@ mod builder;
 mod fold;
 mod module;
 mod op;
+mod parse;
+mod print;
 mod types;
+mod verify;
+
+#[cfg(test)]
+mod tests;
 
 pub use builder::{Builder, Tail};
 pub use module::{Block, Function, Inst, Module, Value, ValueData};
 pub use op::{Access, Bin, Cmp, Cvt, Op, Reduce, Un};
+pub use parse::{ParseError, parse_module};
+pub use print::{print_function, print_module};
 pub use types::{Elem, Type};
+pub use verify::{VerifyError, verify};
