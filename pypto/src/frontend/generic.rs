@@ -4,7 +4,7 @@
 //! type parameters; names are already resolved by rustc where only rustc can do it: callees (through [`Callable`]),
 //! constants of the enclosing module, and element types. Instantiation turns it into [`crate::ir`] for given shapes.
 
-use crate::ir::{DType, Direction, FunctionKind};
+use crate::ir::{DType, Direction, FunctionKind, Round};
 
 /// Lines and columns count from 1, the end column is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,8 @@ pub enum ValueType {
 #[derive(Debug)]
 pub struct Block {
     pub statements: &'static [Statement],
-    /// The trailing expression without a semicolon.
+    /// The trailing expression, where the block's value is used: bodies of loops, of functions without a result and of
+    /// `if` statements end in a statement instead.
     pub result: Option<&'static Expr>,
     pub span: Span,
 }
@@ -138,6 +139,11 @@ pub enum StatementKind {
     },
     /// `return value;` at the end of the function.
     Return(Option<Expr>),
+    /// `assert!(condition, "message")`, also `debug_assert!` and `assert_eq!`.
+    Assert {
+        condition: Expr,
+        message: Option<&'static str>,
+    },
     /// `#[task(name, after = [..])] call(..);`
     Task {
         name: Option<Ident>,
@@ -193,7 +199,8 @@ pub enum ExprKind {
         type_args: &'static [ElementType],
         args: &'static [Expr],
     },
-    /// `Type::name(..)` of a language type: `Tile::zeros`, `Tensor::temp`, `Acc::zeros`, ...
+    /// `Type::name(..)` of a language type, an element type or a type parameter: `Tile::zeros`, `Tensor::temp`,
+    /// `f32::from(x)`. The type arguments are those of the type, then those of the function.
     Associated {
         ty: &'static str,
         name: Ident,
@@ -263,9 +270,16 @@ pub enum ConstantValue {
     Int(i64, DType),
     Float(f64, DType),
     Bool(bool),
+    /// A rounding mode, the argument of `cast_with`.
+    Round(Round),
 }
 
 /// Constants that a kernel may name; the conversion gives them to the generic IR.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot use a constant of type `{Self}`",
+    label = "named in a kernel",
+    note = "constants in kernels are integers, floats, `bool` and `Round`"
+)]
 pub trait IntoConstant {
     /// The constant as data.
     fn into_constant(self) -> ConstantValue;
@@ -280,12 +294,17 @@ pub enum Callee {
     Function(&'static Function),
 }
 
+/// What a callee stands for that has no companion type: a plain Rust function. It is not [`Callable`], so that rustc
+/// rejects the call with the message of that trait.
+#[doc(hidden)]
+pub enum PlainFunction {}
+
 /// Implemented by the type of the same name that stands beside every callable function, so that rustc resolves paths,
 /// re-exports and `use .. as ..` for the generic IR.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a PyPTO function",
-    label = "called from a kernel",
-    note = "annotate it with `#[pypto::function]`"
+    message = "a kernel can only call functions of PyPTO",
+    label = "this calls a plain Rust function",
+    note = "annotate the callee with `#[pypto::function(inline)]`, or call it before the kernel and pass the result"
 )]
 pub trait Callable {
     /// What the path stands for.
@@ -303,6 +322,12 @@ macro_rules! integer_constants {
 }
 
 integer_constants!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, usize => I64, isize => I64);
+
+impl IntoConstant for Round {
+    fn into_constant(self) -> ConstantValue {
+        ConstantValue::Round(self)
+    }
+}
 
 impl IntoConstant for f32 {
     fn into_constant(self) -> ConstantValue {
@@ -326,4 +351,17 @@ impl IntoConstant for bool {
     fn into_constant(self) -> ConstantValue {
         ConstantValue::Bool(self)
     }
+}
+
+/// Short names for the statics that the attribute macros write: a kernel's static has thousands of tokens, and rustc's
+/// time goes with their number.
+#[doc(hidden)]
+pub mod notation {
+    pub use super::{
+        BinaryOp as O, Block as B, Callable, Callee, Dim, ElementType as L, Expr as E, ExprKind as X, Function,
+        Ident as I, Meta, Param, Pattern as P, Span as S, Statement as T, StatementKind as K, UnaryOp as U,
+        ValueType as V,
+    };
+    pub use crate::ir::{DType as D, Direction, FunctionKind};
+    pub use core::option::Option::{None, Some};
 }
