@@ -4,7 +4,7 @@
 //! type parameters; names are already resolved by rustc where only rustc can do it: callees (through [`Callable`]),
 //! constants of the enclosing module, and element types. Instantiation turns it into [`crate::ir`] for given shapes.
 
-use crate::ir::{DType, Direction, FunctionKind, Round};
+use crate::ir::{DType, Direction, FileId, FunctionKind, Loc, Round};
 
 /// Lines and columns count from 1, the end column is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,13 @@ pub struct Span {
     pub column: u32,
     pub end_line: u32,
     pub end_column: u32,
+}
+
+impl Span {
+    /// The place in a file.
+    pub fn loc(self, file: FileId) -> Loc {
+        Loc::new(file, self.line, self.column, self.end_line, self.end_column)
+    }
 }
 
 /// A name with its place.
@@ -45,6 +52,14 @@ pub struct Function {
     pub output: Option<ValueType>,
     pub body: Block,
     pub span: Span,
+}
+
+impl Function {
+    /// Whether an extent of that name is declared `dyn` by any parameter.
+    pub fn is_dynamic(&self, extent: &str) -> bool {
+        let dims = self.params.iter().flat_map(|p| p.shape);
+        dims.into_iter().any(|d| matches!(d, Dim::Name { name, dynamic: true } if name.name == extent))
+    }
 }
 
 /// A parameter of the signature.
@@ -84,6 +99,16 @@ pub struct Meta {
 pub enum ElementType {
     Known(DType),
     Param(usize),
+}
+
+impl ElementType {
+    /// The element type for given type arguments; `f32` where an argument is missing, which callers check first.
+    pub fn resolve(self, type_args: &[DType]) -> DType {
+        match self {
+            ElementType::Known(dtype) => dtype,
+            ElementType::Param(index) => type_args.get(index).copied().unwrap_or(DType::F32),
+        }
+    }
 }
 
 /// A type that the language has values of.

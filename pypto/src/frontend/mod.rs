@@ -1,3 +1,9 @@
-//! From annotated Rust functions to [`crate::ir`]: the generic IR that the macros emit, and its instantiation.
+//! From annotated Rust functions to [`crate::ir`]: the generic IR that the macros emit, the check of a call's arguments, and
+//! instantiation.
 
+mod check_call;
 pub mod generic;
+pub mod specialization;
+mod suggest;
+
+pub use specialization::{ArgumentSpec, ParamSpec, Specialization, Strides};
