@@ -10,3 +10,4 @@ pub mod ir;
 pub mod jit;
 pub mod language;
 pub mod ops;
+pub mod passes;
