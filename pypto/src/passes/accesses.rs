@@ -165,9 +165,9 @@ fn shifted(
     if outer.strides[dropped..] != inner.strides[..] || offsets.len() != outer.rank() || region.len() != inner.rank() {
         return None;
     }
-    let leading = offsets[..dropped].iter().map(|offset| {
-        Some(Interval { offset: ranges.form(*offset), extents: vec![Affine::constant(1)] })
-    });
+    let leading = offsets[..dropped]
+        .iter()
+        .map(|offset| Some(Interval { offset: ranges.form(*offset), extents: vec![Affine::constant(1)] }));
     let rest = region.into_iter().zip(&offsets[dropped..]).map(|(interval, offset)| {
         Some(Interval { offset: interval.offset.add(&ranges.form(*offset))?, extents: interval.extents })
     });

@@ -55,7 +55,9 @@ impl Iterations<'_, '_> {
     /// Whether `early` at some value of the separator and `late` at any larger one are apart.
     fn ordered(&self, early: &Interval, late: &Interval, by: &Separator) -> bool {
         let below = |x: &Interval, y: &Interval, rising: bool| {
-            self.ends(x, by).iter().any(|end| self.starts(y, by).iter().any(|start| self.before(end, start, by, rising)))
+            self.ends(x, by)
+                .iter()
+                .any(|end| self.starts(y, by).iter().any(|start| self.before(end, start, by, rising)))
         };
         below(early, late, true) || below(late, early, false)
     }

@@ -1,6 +1,9 @@
-//! Passes.
+//! Passes: rewrites of a program, and the analyses that they stand on. Free functions over the IR, one file each.
+
+pub mod accesses;
 pub mod affine;
 pub mod definitions;
-pub mod ranges;
-pub mod accesses;
 pub mod disjoint;
+mod overlap;
+pub mod prove_parallel;
+pub mod ranges;

@@ -197,13 +197,7 @@ impl<'f> Ranges<'f> {
         found
     }
 
-    fn eliminate(
-        &self,
-        e: &Affine,
-        side: Side,
-        unwanted: &dyn Fn(ValueId) -> bool,
-        depth: usize,
-    ) -> Vec<Affine> {
+    fn eliminate(&self, e: &Affine, side: Side, unwanted: &dyn Fn(ValueId) -> bool, depth: usize) -> Vec<Affine> {
         // The value defined last first: its bounds may mention those defined before it.
         let Some(v) = e.values().into_iter().rev().find(|v| unwanted(*v)) else { return vec![e.clone()] };
         let Some((factor, _)) = e.split(v) else { return Vec::new() };
@@ -257,7 +251,8 @@ impl<'f> Ranges<'f> {
         if let Some(n) = e.as_constant() {
             return n >= 0;
         }
-        if e.terms().all(|(monomial, coefficient)| coefficient > 0 && monomial.iter().all(|v| self.natural(*v, depth))) {
+        if e.terms().all(|(monomial, coefficient)| coefficient > 0 && monomial.iter().all(|v| self.natural(*v, depth)))
+        {
             return true;
         }
         let (Some(depth), 2..) = (depth.checked_sub(1), self.effort.get()) else { return false };
