@@ -3,5 +3,14 @@
 //! A kernel is built as LIR ([`lir`]), printed as LLVM IR ([`emit_llvm`]), compiled by the libLLVM that is found at run time ([`llvm`]),
 //! kept in a disk cache ([`object_cache`]) and mapped into the process ([`loader`]).
 
+pub mod compile;
 pub mod cpu;
+pub mod emit_llvm;
 pub mod lir;
+pub mod llvm;
+pub mod loader;
+
+#[cfg(test)]
+pub(crate) mod harness;
+#[cfg(test)]
+mod tests;

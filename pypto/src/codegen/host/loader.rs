@@ -1,0 +1,362 @@
+//! Maps relocatable ELF objects into the process.
+//!
+//! All sections that occupy memory go into one mapping, which is writable while it is filled and executable afterwards, never both. The
+//! bytes come from LLVM or from a cache on disk, so nothing in them is trusted: every offset, size and index is checked, and anything that
+//! is not understood is an error. What the code *does* is trusted, as that of any library: the caller checks where the bytes come from.
+
+use std::collections::HashMap;
+
+/// Entry of a kernel: argument words, the range of iterations, scratch memory, status word.
+pub type KernelFn = unsafe extern "C" fn(args: *const u64, begin: i64, end: i64, scratch: *mut u8, status: *mut u32);
+
+/// Why an object could not be mapped.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum LoadError {
+    /// The bytes end early, or something points outside of them.
+    #[error("the object is damaged: {0}")]
+    Damaged(&'static str),
+    /// Not a relocatable object for this machine.
+    #[error("the object is not for this machine")]
+    WrongMachine,
+    /// A feature of ELF that compiled kernels never use.
+    #[error("the object needs something that kernels never use: {0}")]
+    Unsupported(String),
+    /// A symbol that is neither in the object nor one of the few that kernels may call.
+    #[error("the object calls `{0}`, which kernels may not")]
+    Undefined(String),
+    /// A relocation whose target is too far away.
+    #[error("a relocation does not reach its target")]
+    OutOfReach,
+    /// The operating system refused memory.
+    #[error("memory for code could not be had: {0}")]
+    Memory(String),
+}
+
+/// Largest image accepted; kernels are a few KiB.
+const MAX_IMAGE: usize = 256 << 20;
+const PAGE: usize = 4096;
+/// Bytes of a jump to an external function.
+const THUNK: usize = 16;
+
+const SHT_SYMTAB: u32 = 2;
+const SHT_RELA: u32 = 4;
+const SHT_NOBITS: u32 = 8;
+const SHT_X86_64_UNWIND: u32 = 0x7000_0001;
+const SHF_WRITE: u64 = 1;
+const SHF_ALLOC: u64 = 2;
+const SHF_EXEC: u64 = 4;
+
+/// A mapped object. The code lives as long as this value.
+#[derive(Debug)]
+pub struct Image {
+    base: *mut u8,
+    size: usize,
+    /// Offsets of the global functions.
+    functions: HashMap<String, usize>,
+}
+
+// SAFETY: after loading, the mapping is read-only and executable; sharing it between threads is sharing code.
+unsafe impl Send for Image {}
+// SAFETY: as above.
+unsafe impl Sync for Image {}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that `map` got from mmap.
+        unsafe { libc::munmap(self.base.cast(), self.size) };
+    }
+}
+
+impl Image {
+    /// Maps the object and resolves its relocations.
+    pub fn load(object: &[u8]) -> Result<Image, LoadError> {
+        let elf = Elf::parse(object)?;
+        let layout = Layout::new(&elf)?;
+        let mut image = Image::map(layout.size)?;
+        for (section, &offset) in elf.sections.iter().zip(&layout.offsets) {
+            if let (Some(offset), true) = (offset, section.kind != SHT_NOBITS) {
+                let bytes = slice(object, section.offset, section.size)?;
+                image.bytes()[offset..offset + bytes.len()].copy_from_slice(bytes);
+            }
+        }
+        let addresses = image.place_symbols(&elf, &layout)?;
+        for section in elf.sections.iter().filter(|s| s.kind == SHT_RELA) {
+            if let Some(Some(target)) = layout.offsets.get(section.info as usize) {
+                let limit = elf.sections[section.info as usize].size;
+                image.relocate(slice(object, section.offset, section.size)?, *target, limit, &addresses)?;
+            }
+        }
+        image.seal()?;
+        Ok(image)
+    }
+
+    /// The kernel of that name. Calling it is as safe as the code is.
+    pub fn kernel(&self, name: &str) -> Option<KernelFn> {
+        let offset = *self.functions.get(name)?;
+        // SAFETY: the offset lies in an executable section of the mapping, and kernels are compiled with this signature.
+        Some(unsafe { std::mem::transmute::<*mut u8, KernelFn>(self.base.add(offset)) })
+    }
+
+    /// Names of the global functions.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.functions.keys().map(String::as_str)
+    }
+
+    fn map(size: usize) -> Result<Image, LoadError> {
+        // SAFETY: a fresh anonymous mapping, owned by the image from here on.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(LoadError::Memory(std::io::Error::last_os_error().to_string()));
+        }
+        Ok(Image { base: base.cast(), size, functions: HashMap::new() })
+    }
+
+    /// The mapping while it is being filled.
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping has `size` writable bytes until `seal`, after which this private method is not called.
+        unsafe { std::slice::from_raw_parts_mut(self.base, self.size) }
+    }
+
+    fn seal(&mut self) -> Result<(), LoadError> {
+        // SAFETY: the whole mapping changes its protection; no reference into it is alive.
+        let failed = unsafe { libc::mprotect(self.base.cast(), self.size, libc::PROT_READ | libc::PROT_EXEC) };
+        if failed != 0 { Err(LoadError::Memory(std::io::Error::last_os_error().to_string())) } else { Ok(()) }
+    }
+
+    /// Addresses of all symbols; externals get a jump, so that 32-bit distances reach them.
+    fn place_symbols(&mut self, elf: &Elf<'_>, layout: &Layout) -> Result<Vec<u64>, LoadError> {
+        let mut addresses = Vec::with_capacity(elf.symbols.len());
+        let mut thunk = layout.thunks;
+        for symbol in &elf.symbols {
+            let address = match symbol.section {
+                0 if symbol.name.is_empty() => 0,
+                0 => {
+                    let target = external(symbol.name).ok_or_else(|| LoadError::Undefined(symbol.name.into()))?;
+                    let code = thunk_code(target);
+                    self.bytes()[thunk..thunk + THUNK].copy_from_slice(&code);
+                    thunk += THUNK;
+                    self.base as u64 + (thunk - THUNK) as u64
+                }
+                section => match layout.offsets.get(section as usize) {
+                    Some(Some(offset)) => {
+                        let section = &elf.sections[section as usize];
+                        if symbol.value > section.size {
+                            return Err(LoadError::Damaged("a symbol lies outside of its section"));
+                        }
+                        if symbol.is_global && section.flags & SHF_EXEC != 0 {
+                            self.functions.insert(symbol.name.into(), offset + symbol.value);
+                        }
+                        self.base as u64 + (offset + symbol.value) as u64
+                    }
+                    // Symbols of files, of debug sections and absolute ones: nothing that is loaded refers to them.
+                    _ => 0,
+                },
+            };
+            addresses.push(address);
+        }
+        Ok(addresses)
+    }
+
+    /// Applies the relocations of one section, which lies at `target` and has `limit` bytes.
+    fn relocate(&mut self, table: &[u8], target: usize, limit: usize, addresses: &[u64]) -> Result<(), LoadError> {
+        const ENTRY: usize = 24;
+        for entry in table.chunks_exact(ENTRY) {
+            let (at, info, addend) = (word(entry, 0)? as usize, word(entry, 8)?, word(entry, 16)?);
+            let symbol =
+                *addresses.get((info >> 32) as usize).ok_or(LoadError::Damaged("a relocation names no symbol"))?;
+            if symbol == 0 {
+                return Err(LoadError::Damaged("a relocation refers to nothing that is loaded"));
+            }
+            let place = self.base as u64 + (target + at.min(limit)) as u64;
+            let patch = patch(info as u32, symbol.wrapping_add(addend), place)?;
+            if at.checked_add(patch.len()).is_none_or(|end| end > limit) {
+                return Err(LoadError::Damaged("a relocation lies outside of its section"));
+            }
+            self.bytes()[target + at..][..patch.len()].copy_from_slice(&patch);
+        }
+        Ok(())
+    }
+}
+
+/// The bytes that a relocation writes for the value S + A at place P.
+fn patch(kind: u32, value: u64, place: u64) -> Result<Vec<u8>, LoadError> {
+    const R_64: u32 = 1;
+    const R_PC32: u32 = 2;
+    const R_PLT32: u32 = 4;
+    const R_32: u32 = 10;
+    const R_32S: u32 = 11;
+    const R_PC64: u32 = 24;
+    let distance = value.wrapping_sub(place);
+    let signed = |v: u64| i32::try_from(v as i64).map(|v| v.to_le_bytes().to_vec()).map_err(|_| LoadError::OutOfReach);
+    match kind {
+        R_64 => Ok(value.to_le_bytes().to_vec()),
+        R_PC64 => Ok(distance.to_le_bytes().to_vec()),
+        R_PC32 | R_PLT32 => signed(distance),
+        R_32S => signed(value),
+        R_32 => u32::try_from(value).map(|v| v.to_le_bytes().to_vec()).map_err(|_| LoadError::OutOfReach),
+        other => Err(LoadError::Unsupported(format!("relocation type {other}"))),
+    }
+}
+
+/// `jmp [rip]` and the address.
+fn thunk_code(target: u64) -> [u8; THUNK] {
+    let mut code = [0u8; THUNK];
+    code[..6].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
+    code[6..14].copy_from_slice(&target.to_le_bytes());
+    code
+}
+
+/// The only functions that compiled kernels call: LLVM makes them of loops that fill or copy.
+fn external(name: &str) -> Option<u64> {
+    let address = match name {
+        "memset" => libc::memset as *const () as usize,
+        "memcpy" => libc::memcpy as *const () as usize,
+        "memmove" => libc::memmove as *const () as usize,
+        _ => return None,
+    };
+    Some(address as u64)
+}
+
+/// Where sections go in the mapping.
+struct Layout {
+    /// For each section, its offset if it occupies memory.
+    offsets: Vec<Option<usize>>,
+    thunks: usize,
+    size: usize,
+}
+
+impl Layout {
+    fn new(elf: &Elf<'_>) -> Result<Layout, LoadError> {
+        let mut end = 0usize;
+        let mut offsets = Vec::with_capacity(elf.sections.len());
+        for section in &elf.sections {
+            let loaded = section.flags & SHF_ALLOC != 0 && section.size > 0 && section.kind != SHT_X86_64_UNWIND;
+            if !loaded {
+                offsets.push(None);
+                continue;
+            }
+            if section.flags & SHF_WRITE != 0 {
+                return Err(LoadError::Unsupported("writable data".into()));
+            }
+            if section.align > PAGE || !section.align.is_power_of_two() || section.size > MAX_IMAGE {
+                return Err(LoadError::Damaged("a section has an impossible size or alignment"));
+            }
+            end = end.next_multiple_of(section.align.max(64));
+            offsets.push(Some(end));
+            end += section.size;
+            if end > MAX_IMAGE {
+                return Err(LoadError::Damaged("the sections are too large"));
+            }
+        }
+        let thunks = end.next_multiple_of(64);
+        let externals = elf.symbols.iter().filter(|s| s.section == 0 && !s.name.is_empty()).count();
+        let size = (thunks + externals * THUNK).max(1).next_multiple_of(PAGE);
+        Ok(Layout { offsets, thunks, size })
+    }
+}
+
+struct Section {
+    kind: u32,
+    flags: u64,
+    offset: usize,
+    size: usize,
+    link: u32,
+    info: u32,
+    align: usize,
+}
+
+struct Symbol<'a> {
+    name: &'a str,
+    section: u16,
+    value: usize,
+    is_global: bool,
+}
+
+/// Section headers and symbols of an object.
+struct Elf<'a> {
+    sections: Vec<Section>,
+    symbols: Vec<Symbol<'a>>,
+}
+
+impl<'a> Elf<'a> {
+    fn parse(object: &'a [u8]) -> Result<Elf<'a>, LoadError> {
+        const HEADER: usize = 64;
+        const ELF_64_LITTLE: &[u8] = b"\x7fELF\x02\x01";
+        const RELOCATABLE: u16 = 1;
+        const X86_64: u16 = 62;
+        let header = slice(object, 0, HEADER)?;
+        if !header.starts_with(ELF_64_LITTLE) || half(header, 16)? != RELOCATABLE || half(header, 18)? != X86_64 {
+            return Err(LoadError::WrongMachine);
+        }
+        if !cfg!(target_arch = "x86_64") {
+            return Err(LoadError::WrongMachine);
+        }
+        let (table, count) = (usize_word(header, 40)?, half(header, 60)? as usize);
+        let headers = slice(object, table, count * HEADER)?;
+        let sections = headers.chunks_exact(HEADER).map(Section::parse).collect::<Result<Vec<_>, _>>()?;
+        let symbols = match sections.iter().find(|s| s.kind == SHT_SYMTAB) {
+            None => Vec::new(),
+            Some(table) => {
+                let strings = sections.get(table.link as usize).ok_or(LoadError::Damaged("no symbol names"))?;
+                let names = slice(object, strings.offset, strings.size)?;
+                let entries = slice(object, table.offset, table.size)?.chunks_exact(24);
+                entries.map(|entry| Symbol::parse(entry, names)).collect::<Result<Vec<_>, _>>()?
+            }
+        };
+        Ok(Elf { sections, symbols })
+    }
+}
+
+impl Section {
+    fn parse(header: &[u8]) -> Result<Section, LoadError> {
+        Ok(Section {
+            kind: int(header, 4)?,
+            flags: word(header, 8)?,
+            offset: usize_word(header, 24)?,
+            size: usize_word(header, 32)?,
+            link: int(header, 40)?,
+            info: int(header, 44)?,
+            align: usize_word(header, 48)?.max(1),
+        })
+    }
+}
+
+impl<'a> Symbol<'a> {
+    fn parse(entry: &[u8], names: &'a [u8]) -> Result<Symbol<'a>, LoadError> {
+        const GLOBAL: u8 = 1;
+        let tail = names.get(int(entry, 0)? as usize..).ok_or(LoadError::Damaged("a symbol name lies outside"))?;
+        let length = tail.iter().position(|&c| c == 0).ok_or(LoadError::Damaged("a symbol name does not end"))?;
+        let name = std::str::from_utf8(&tail[..length]).map_err(|_| LoadError::Damaged("a symbol name is no text"))?;
+        Ok(Symbol { name, section: half(entry, 6)?, value: usize_word(entry, 8)?, is_global: entry[4] >> 4 == GLOBAL })
+    }
+}
+
+fn slice(bytes: &[u8], offset: usize, size: usize) -> Result<&[u8], LoadError> {
+    let end = offset.checked_add(size).ok_or(LoadError::Damaged("an offset overflows"))?;
+    bytes.get(offset..end).ok_or(LoadError::Damaged("it ends early"))
+}
+
+fn half(bytes: &[u8], offset: usize) -> Result<u16, LoadError> {
+    slice(bytes, offset, 2).map(|b| u16::from_le_bytes([b[0], b[1]]))
+}
+
+fn int(bytes: &[u8], offset: usize) -> Result<u32, LoadError> {
+    slice(bytes, offset, 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+}
+
+fn word(bytes: &[u8], offset: usize) -> Result<u64, LoadError> {
+    Ok(int(bytes, offset)? as u64 | (int(bytes, offset + 4)? as u64) << 32)
+}
+
+fn usize_word(bytes: &[u8], offset: usize) -> Result<usize, LoadError> {
+    usize::try_from(word(bytes, offset)?).map_err(|_| LoadError::Damaged("a size overflows"))
+}
