@@ -11,3 +11,4 @@ pub mod jit;
 pub mod language;
 pub mod ops;
 pub mod passes;
+pub mod runtime;

@@ -1,0 +1,3 @@
+//! Running compiled programs: the thread pool, task schedules, and the calls of kernels.
+
+pub mod pool;
