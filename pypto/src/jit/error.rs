@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::diagnostics::{Code, Diagnostic, Diagnostics};
+use crate::diagnostics::{Code, Diagnostic, Diagnostics, render_all};
 
 /// The result of a call or of a handle's method.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -17,14 +17,14 @@ pub struct Error(Box<ErrorKind>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ErrorKind {
     /// The kernel is wrong for these arguments: found while it was specialized.
-    #[error("{}", render(.0))]
+    #[error("{}", render_all(.0, false))]
     Compile(Diagnostics),
     /// The arguments do not fit the signature: nothing ran, nothing was written.
-    #[error("{}", render(.0))]
+    #[error("{}", render_all(.0, false))]
     Call(Diagnostics),
     /// The kernel stopped at an operation: division by zero, an index outside, a failed assertion. What earlier
     /// operations wrote stays written.
-    #[error("{}", render(.0))]
+    #[error("{}", render_all(.0, false))]
     Runtime(Diagnostics),
     /// An option or a file of the host is unusable: an unknown value of an environment variable, no place for dumps.
     #[error("{0}")]
@@ -80,9 +80,4 @@ impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-fn render(list: &Diagnostics) -> String {
-    let one = |d: &Diagnostic| format!("error[{}]: {}\n  --> {}: {}", d.code, d.title, d.primary.loc, d.primary.text);
-    list.0.iter().map(one).collect::<Vec<_>>().join("\n")
 }

@@ -1,15 +1,21 @@
 //! Calls of annotated functions: specialization on the arguments, caches, checks at the call, and the handles that an
 //! annotated function has besides being callable.
 
+pub mod check;
 pub mod error;
+pub mod events;
+pub mod fingerprint;
 pub mod handle;
+pub mod key;
 pub mod meta;
 pub mod output;
 pub mod sample;
 pub mod site;
 
 pub use error::{Error, ErrorKind, Result};
+pub use events::{Event, Origin, Stats, on_event, stats};
 pub use handle::{Eager, JitFn, Launched, TypeArguments, launch};
+pub use key::Key;
 pub use meta::MetaValues;
 pub use output::Output;
 pub use sample::{Sample, Samples, TensorSpec};

@@ -1,6 +1,7 @@
 //! Samples of arguments: what `.compile(&samples, ..)` specializes on without calling.
 
 use crate::ir::DType;
+use crate::language::argument::Argument;
 
 /// The layout of an argument, without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,16 @@ pub enum SampleValue {
     },
     /// A scalar; its value counts for `#[spec]` parameters only.
     Scalar { dtype: DType, bits: u64 },
+}
+
+impl SampleValue {
+    /// The layout of an argument.
+    pub fn of(argument: &Argument<'_>) -> SampleValue {
+        match argument {
+            Argument::Tensor(t) => SampleValue::Tensor { dtype: t.dtype, dims: t.dims().to_vec() },
+            Argument::Scalar(s) => SampleValue::Scalar { dtype: s.dtype, bits: s.bits },
+        }
+    }
 }
 
 /// The element type and extents of a tensor that does not exist yet.
