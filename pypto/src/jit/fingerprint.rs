@@ -58,6 +58,7 @@ impl Walk {
                     self.expr(condition);
                     self.block(body);
                 }
+                StatementKind::Assert { condition, .. } => self.expr(condition),
                 StatementKind::Task { call, .. } => self.expr(call),
             }
         }
@@ -104,6 +105,7 @@ impl Walk {
             ConstantValue::Int(n, dtype) => (dtype.name(), n as u64),
             ConstantValue::Float(x, dtype) => (dtype.name(), x.to_bits()),
             ConstantValue::Bool(b) => ("bool", u64::from(b)),
+            ConstantValue::Round(mode) => (mode.name(), 0),
         };
         self.hasher.update(tag.as_bytes());
         self.hasher.update(&bits.to_le_bytes());

@@ -1,0 +1,187 @@
+//! Task schedules: which kernels run, with which arguments, and which waits for which.
+//!
+//! An edge stands wherever two tasks touch overlapping boxes of one tensor and at least one writes: read after write,
+//! write after write and write after read. Order of tasks is program order, so running them one by one is always right.
+
+use super::region::{Base, Region, View};
+
+/// One word of a kernel's argument list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Known when the schedule was made.
+    Const(u64),
+    /// A scalar parameter of the program, as it is.
+    Scalar(usize),
+    /// Byte offset in a tensor parameter of the program.
+    Param(usize, usize),
+    /// Byte offset in the workspace.
+    Temp(usize),
+}
+
+/// A kernel call of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Index of the kernel.
+    pub kernel: usize,
+    /// Its argument words: a range of [`Schedule::words`].
+    pub words: (usize, usize),
+    /// Tasks that wait for it: a range of [`Schedule::successors`].
+    pub successors: (usize, usize),
+    /// How many tasks it waits for.
+    pub waits: u32,
+}
+
+/// Tasks in program order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    pub tasks: Vec<Task>,
+    pub words: Vec<Word>,
+    pub successors: Vec<u32>,
+    /// Bytes of temporaries.
+    pub workspace: usize,
+    /// Words of the program's argument list that the schedule was made for: index and value.
+    pub made_for: Vec<(usize, u64)>,
+}
+
+/// How a task uses a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    Read,
+    Write,
+}
+
+struct Access {
+    task: u32,
+    base: Base,
+    region: Region,
+    usage: Use,
+}
+
+/// Collects tasks and finds their edges.
+#[derive(Default)]
+pub struct ScheduleBuilder {
+    schedule: Schedule,
+    accesses: Vec<Access>,
+    /// `(from, to)`, where `from < to`.
+    edges: Vec<(u32, u32)>,
+}
+
+impl ScheduleBuilder {
+    /// Adds a task and returns its number. `after` are tasks that it waits for whatever they touch.
+    pub fn task(&mut self, kernel: usize, words: &[Word], uses: &[(&View, Use)], after: &[u32]) -> u32 {
+        let number = self.schedule.tasks.len() as u32;
+        let start = self.schedule.words.len();
+        self.schedule.words.extend_from_slice(words);
+        let words = (start, self.schedule.words.len());
+        self.schedule.tasks.push(Task { kernel, words, successors: (0, 0), waits: 0 });
+        self.edges.extend(after.iter().map(|event| (*event, number)));
+        for (view, usage) in uses {
+            self.edges_of(number, view, *usage);
+        }
+        for (view, usage) in uses {
+            let access = Access { task: number, base: view.base, region: view.region.clone(), usage: *usage };
+            self.accesses.push(access);
+        }
+        number
+    }
+
+    /// Edges from earlier accesses; those that a write covers need no edge of later tasks, which wait for the write.
+    fn edges_of(&mut self, task: u32, view: &View, usage: Use) {
+        let edges = &mut self.edges;
+        self.accesses.retain(|earlier| {
+            let conflicts = earlier.base == view.base
+                && earlier.task != task
+                && (earlier.usage == Use::Write || usage == Use::Write)
+                && earlier.region.overlaps(&view.region);
+            if conflicts {
+                edges.push((earlier.task, task));
+            }
+            !(conflicts && usage == Use::Write && view.region.contains(&earlier.region))
+        });
+    }
+
+    /// Adds bytes to the workspace and returns their offset.
+    pub fn reserve(&mut self, bytes: usize) -> Option<usize> {
+        let start = self.schedule.workspace;
+        let end = start.checked_add(bytes)?.checked_next_multiple_of(super::scratch::ALIGNMENT)?;
+        self.schedule.workspace = end;
+        Some(start)
+    }
+
+    /// Number of tasks so far.
+    pub fn len(&self) -> usize {
+        self.schedule.tasks.len()
+    }
+
+    /// Whether there are no tasks.
+    pub fn is_empty(&self) -> bool {
+        self.schedule.tasks.is_empty()
+    }
+
+    /// The schedule, with edges sorted by the task that they leave.
+    pub fn finish(mut self, made_for: Vec<(usize, u64)>) -> Schedule {
+        self.edges.sort_unstable();
+        self.edges.dedup();
+        let mut next = self.edges.as_slice();
+        for number in 0..self.schedule.tasks.len() {
+            let count = next.partition_point(|(from, _)| *from as usize == number);
+            let start = self.schedule.successors.len();
+            self.schedule.successors.extend(next[..count].iter().map(|(_, to)| *to));
+            self.schedule.tasks[number].successors = (start, start + count);
+            next = &next[count..];
+        }
+        for (_, to) in &self.edges {
+            self.schedule.tasks[*to as usize].waits += 1;
+        }
+        self.schedule.made_for = made_for;
+        self.schedule
+    }
+}
+
+impl Schedule {
+    /// The argument words of a task.
+    pub fn words_of(&self, task: &Task) -> &[Word] {
+        &self.words[task.words.0..task.words.1]
+    }
+
+    /// The tasks that wait for a task.
+    pub fn successors_of(&self, task: &Task) -> &[u32] {
+        &self.successors[task.successors.0..task.successors.1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(schedule: &Schedule) -> Vec<(usize, u32)> {
+        let tasks = schedule.tasks.iter().enumerate();
+        tasks.flat_map(|(from, task)| schedule.successors_of(task).iter().map(move |to| (from, *to))).collect()
+    }
+
+    #[test]
+    fn edges_follow_overlap_and_direction() {
+        let x = View::root(Base::Param(0), 4, vec![8, 8]);
+        let y = View::root(Base::Param(1), 4, vec![8, 8]);
+        let upper = y.view(&[0, 0], &[4, 8]).unwrap();
+        let lower = y.view(&[4, 0], &[4, 8]).unwrap();
+        let mut builder = ScheduleBuilder::default();
+        builder.task(0, &[], &[(&x, Use::Read), (&upper, Use::Write)], &[]);
+        builder.task(0, &[], &[(&x, Use::Read), (&lower, Use::Write)], &[]);
+        builder.task(1, &[], &[(&y, Use::Read)], &[]);
+        builder.task(0, &[], &[(&upper, Use::Write)], &[]);
+        builder.task(2, &[], &[], &[1]);
+        let schedule = builder.finish(Vec::new());
+        assert_eq!(edges(&schedule), [(0, 2), (0, 3), (1, 2), (1, 4), (2, 3)]);
+        assert_eq!(schedule.tasks.iter().map(|t| t.waits).collect::<Vec<_>>(), [0, 0, 2, 2, 1]);
+    }
+
+    #[test]
+    fn a_task_does_not_wait_for_itself() {
+        let x = View::root(Base::Temp(0), 4, vec![8]);
+        let mut builder = ScheduleBuilder::default();
+        builder.task(0, &[], &[(&x, Use::Read), (&x, Use::Write)], &[]);
+        builder.task(0, &[], &[(&x, Use::Read), (&x, Use::Write)], &[]);
+        assert_eq!(edges(&builder.finish(Vec::new())), [(0, 1)]);
+    }
+}
