@@ -10,11 +10,14 @@
 //!
 //! This module names nothing of the front end, the targets or the runtime.
 
+pub mod builder;
 pub mod dtype;
+pub mod facts;
 pub mod loc;
 pub mod nodes;
 pub mod types;
 
+pub use builder::Builder;
 pub use dtype::{DType, Round};
 pub use loc::{FileId, Loc};
 pub use nodes::{

@@ -242,7 +242,7 @@ impl AttrKey {
 }
 
 /// An attribute's value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Attr {
     Int(i64),
     /// Compared and printed by bits, so that NaN round-trips.
@@ -252,6 +252,21 @@ pub enum Attr {
     DType(DType),
     Round(Round),
     Loop(LoopKind),
+}
+
+impl PartialEq for Attr {
+    fn eq(&self, other: &Attr) -> bool {
+        match (self, other) {
+            (Attr::Int(a), Attr::Int(b)) => a == b,
+            (Attr::Float(a), Attr::Float(b)) => a.to_bits() == b.to_bits(),
+            (Attr::Bool(a), Attr::Bool(b)) => a == b,
+            (Attr::Text(a), Attr::Text(b)) => a == b,
+            (Attr::DType(a), Attr::DType(b)) => a == b,
+            (Attr::Round(a), Attr::Round(b)) => a == b,
+            (Attr::Loop(a), Attr::Loop(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// A small ordered map; printing follows the order of keys.
@@ -300,6 +315,14 @@ impl Attrs {
     pub fn text(&self, key: AttrKey) -> Option<&str> {
         match self.get(key) {
             Some(Attr::Text(s)) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// An element type.
+    pub fn dtype(&self) -> Option<DType> {
+        match self.get(AttrKey::DType) {
+            Some(Attr::DType(d)) => Some(*d),
             _ => None,
         }
     }

@@ -84,6 +84,19 @@ impl TensorType {
     }
 }
 
+/// Strides of a contiguous row-major tensor, where constants and extents express them.
+pub fn contiguous_strides(dims: &[Extent]) -> Option<Vec<Extent>> {
+    let mut strides = vec![Extent::Const(1); dims.len()];
+    for axis in (0..dims.len().saturating_sub(1)).rev() {
+        strides[axis] = match (strides[axis + 1], dims[axis + 1]) {
+            (Extent::Const(a), Extent::Const(b)) => Extent::Const(a.checked_mul(b)?),
+            (Extent::Const(1), other) | (other, Extent::Const(1)) => other,
+            _ => return None,
+        };
+    }
+    Some(strides)
+}
+
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {

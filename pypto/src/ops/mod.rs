@@ -1,5 +1,7 @@
 //! Operations: one declaration each, in [`table`]; everything else about them derives from it.
 
+pub mod fold;
+pub mod rules;
 pub mod table;
 
 pub use table::{Class, DTypes, Effect, OpInfo, OpKind};
