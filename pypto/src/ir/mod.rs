@@ -13,12 +13,14 @@
 pub mod builder;
 pub mod dtype;
 pub mod facts;
+pub mod index_expr;
 pub mod loc;
 pub mod nodes;
 pub mod types;
 
 pub use builder::Builder;
 pub use dtype::{DType, Round};
+pub use index_expr::{IndexExpr, IndexExprs};
 pub use loc::{FileId, Loc};
 pub use nodes::{
     Attr, AttrKey, Attrs, Block, Direction, Function, FunctionKind, LoopKind, Op, Param, ParamRole, Program, ValueId,
