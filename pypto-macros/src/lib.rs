@@ -1,1 +1,55 @@
-//! The attribute macros of PyPTO.
+//! The attribute macros of PyPTO: `jit`, `function` and `program`.
+//!
+//! An annotated function stays as it was written, for rustc, rust-analyzer and as the eager mode. Beside it the macro
+//! emits the function's generic IR, a static that `pypto::frontend` instantiates at the first call.
+//!
+//! The logic works on `proc_macro2` types, so that unit tests can call it; it never panics, reports every error that it
+//! finds, and emits the user's items even then.
+
+mod attributes;
+mod capture;
+mod emit;
+mod errors;
+mod expand;
+mod fallback;
+mod function;
+mod generics;
+mod params;
+mod program;
+mod range;
+mod scope;
+mod shape;
+mod source;
+mod suggest;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+
+/// Makes a function a kernel that is compiled for the shapes of its arguments at the first call.
+///
+/// Options: a kind (`incore`, `orchestration`, `inline`, `opaque` or `host`; default `opaque`) and `meta(NAME = 1, ..)`.
+/// Parameters are `&Tensor<T, R>`, `&mut Tensor<T, R>` and scalars, with `#[shape(M, 128, dyn B, _)]`, `#[out]` and
+/// `#[spec]`. The call returns `pypto::jit::Result<Launched<..>>`; `pypto::jit::JitFn` has the other handles.
+#[proc_macro_attribute]
+pub fn jit(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    expand::function(expand::Form::Jit, attribute.into(), item.into()).into()
+}
+
+/// Makes a function callable from kernels. It stays an ordinary Rust function otherwise.
+///
+/// Options and parameters as for [`macro@jit`]; a parameter may also be a `Tile<T, R>`.
+#[proc_macro_attribute]
+pub fn function(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    expand::function(expand::Form::Function, attribute.into(), item.into()).into()
+}
+
+/// Groups the annotated functions of a module into one program: adds `program()` to the module.
+///
+/// The entry is the last annotated function, or the one named by `#[pypto::program(entry = name)]`.
+#[proc_macro_attribute]
+pub fn program(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    program::expand(attribute.into(), item.into()).into()
+}

@@ -1,0 +1,74 @@
+//! Expressions: each accepted kind, dispatched to the file of its construct.
+
+use syn::{Expr, Member};
+
+use super::blocks::expr_text;
+use super::{Capture, Use, ident};
+
+/// The longest array that `[value; N]` may spell.
+const MAX_REPEAT: usize = 16;
+
+impl Capture<'_> {
+    /// An expression whose value is used.
+    pub(super) fn expr(&mut self, expr: &Expr) -> String {
+        let kind = match expr {
+            Expr::Paren(e) => return self.expr(&e.expr),
+            Expr::Group(e) => return self.expr(&e.expr),
+            Expr::If(e) => return self.branch(e, Use::Value),
+            Expr::Call(e) => return self.call(e),
+            Expr::Macro(e) => return self.macro_value(&e.mac),
+            Expr::MethodCall(e) => self.method(e),
+            Expr::Path(e) => self.path(e),
+            Expr::Lit(e) => self.literal(&e.lit),
+            Expr::Unary(e) => self.unary(e),
+            Expr::Binary(e) => self.binary(e),
+            Expr::Cast(e) => self.cast(e),
+            Expr::Reference(e) => {
+                format!("X::Borrow{{mutable:{},value:&{}}}", e.mutability.is_some(), self.expr(&e.expr))
+            }
+            Expr::Range(e) => self.range(e),
+            Expr::Tuple(e) => format!("X::Tuple(&[{}])", self.exprs(&e.elems)),
+            Expr::Array(e) => format!("X::Array(&[{}])", self.exprs(&e.elems)),
+            Expr::Repeat(e) => self.repeat(e),
+            Expr::Index(e) => format!("X::Index(&{},&{})", self.expr(&e.expr), self.expr(&e.index)),
+            Expr::Field(e) => self.field(e),
+            Expr::Block(e) => {
+                if let Some(label) = &e.label {
+                    self.errors.over(label, "labelled blocks are not supported in a kernel body: use `if`/`else`");
+                }
+                format!("X::Block(&{})", self.inner_block(&e.block, Use::Value))
+            }
+            _ => return self.reject(expr),
+        };
+        expr_text(kind, expr)
+    }
+
+    /// Expressions in a list.
+    pub(super) fn exprs<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) -> String {
+        exprs.into_iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(",")
+    }
+
+    fn repeat(&mut self, repeat: &syn::ExprRepeat) -> String {
+        let value = self.expr(&repeat.expr);
+        let count = match &*repeat.len {
+            Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(count), .. }) => count.base10_parse::<usize>().ok(),
+            _ => None,
+        };
+        match count.filter(|n| *n <= MAX_REPEAT) {
+            Some(count) => format!("X::Array(&[{}])", vec![value; count].join(",")),
+            None => {
+                let message = format!("the length of an array in a kernel body is a literal up to {MAX_REPEAT}");
+                self.errors.over(&repeat.len, message);
+                String::new()
+            }
+        }
+    }
+
+    fn field(&mut self, field: &syn::ExprField) -> String {
+        let base = self.expr(&field.base);
+        match &field.member {
+            Member::Unnamed(index) => format!("X::TupleField(&{base},{})", index.index),
+            Member::Named(name) => format!("X::Field(&{base},{})", ident(name)),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Operators, assignments, casts and ranges.
+
+use quote::ToTokens;
+use syn::{BinOp, Expr, ExprAssign, ExprBinary, ExprCast, ExprRange, ExprUnary, RangeLimits, UnOp};
+
+use super::blocks::option;
+use super::{Capture, ident, plain};
+use crate::types;
+
+/// The variant of `BinaryOp` for an infix operator that is no assignment.
+fn infix(op: &BinOp) -> Option<&'static str> {
+    Some(match op {
+        BinOp::Add(_) => "Add",
+        BinOp::Sub(_) => "Sub",
+        BinOp::Mul(_) => "Mul",
+        BinOp::Div(_) => "Div",
+        BinOp::Rem(_) => "Rem",
+        BinOp::BitAnd(_) => "BitAnd",
+        BinOp::BitOr(_) => "BitOr",
+        BinOp::BitXor(_) => "BitXor",
+        BinOp::Shl(_) => "Shl",
+        BinOp::Shr(_) => "Shr",
+        BinOp::Eq(_) => "Eq",
+        BinOp::Ne(_) => "Ne",
+        BinOp::Lt(_) => "Lt",
+        BinOp::Le(_) => "Le",
+        BinOp::Gt(_) => "Gt",
+        BinOp::Ge(_) => "Ge",
+        BinOp::And(_) => "And",
+        BinOp::Or(_) => "Or",
+        _ => return None,
+    })
+}
+
+/// The variant of `BinaryOp` for a compound assignment.
+pub(super) fn compound(op: &BinOp) -> Option<&'static str> {
+    Some(match op {
+        BinOp::AddAssign(_) => "Add",
+        BinOp::SubAssign(_) => "Sub",
+        BinOp::MulAssign(_) => "Mul",
+        BinOp::DivAssign(_) => "Div",
+        BinOp::RemAssign(_) => "Rem",
+        BinOp::BitAndAssign(_) => "BitAnd",
+        BinOp::BitOrAssign(_) => "BitOr",
+        BinOp::BitXorAssign(_) => "BitXor",
+        BinOp::ShlAssign(_) => "Shl",
+        BinOp::ShrAssign(_) => "Shr",
+        _ => return None,
+    })
+}
+
+impl Capture<'_> {
+    pub(super) fn unary(&mut self, unary: &ExprUnary) -> String {
+        match (&unary.op, &*unary.expr) {
+            // The smallest integer has no positive counterpart, so the sign belongs to the literal.
+            (UnOp::Neg(_), Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }))
+                if !matches!(literal.suffix(), "f32" | "f16") =>
+            {
+                self.int(literal, true)
+            }
+            (UnOp::Neg(_), value) => format!("X::Unary(U::Neg,&{})", self.expr(value)),
+            (UnOp::Not(_), value) => format!("X::Unary(U::Not,&{})", self.expr(value)),
+            (op, _) => {
+                self.errors
+                    .over(op, "`*` is not supported in a kernel body: tiles and scalars are values, not references");
+                String::new()
+            }
+        }
+    }
+
+    pub(super) fn binary(&mut self, binary: &ExprBinary) -> String {
+        let (left, right) = (self.expr(&binary.left), self.expr(&binary.right));
+        match infix(&binary.op) {
+            Some(op) => format!("X::Binary(O::{op},&{left},&{right})"),
+            None => {
+                self.errors.over(binary.op, "an assignment is a statement: it has no value to use");
+                String::new()
+            }
+        }
+    }
+
+    pub(super) fn assign(&mut self, assign: &ExprAssign) -> String {
+        self.assignment(&assign.left, None, &assign.right)
+    }
+
+    pub(super) fn compound_assign(&mut self, binary: &ExprBinary) -> String {
+        self.assignment(&binary.left, compound(&binary.op).map(|op| format!("O::{op}")), &binary.right)
+    }
+
+    fn assignment(&mut self, target: &Expr, op: Option<String>, value: &Expr) -> String {
+        let value = self.expr(value);
+        let name = match target {
+            Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
+            _ => None,
+        };
+        let Some(name) = name else {
+            let message = match target {
+                Expr::Tuple(_) => "destructuring assignment is not supported in a kernel body: assign one by one",
+                Expr::Index(_) => {
+                    "only variables are assigned in a kernel body: build the array anew, or write tensors with \
+                     `store` and `put`"
+                }
+                Expr::Infer(_) => "use `let _ = ..` to drop a value",
+                Expr::Unary(_) => "only variables are assigned in a kernel body: write tensors with `store` and `set`",
+                _ => "only variables are assigned in a kernel body: bind a new value with `let`",
+            };
+            self.errors.over(target, message);
+            return String::new();
+        };
+        if !self.scope.contains(&plain(name)) {
+            let message = format!("`{name}` is not a variable of this function: kernels have no mutable globals");
+            self.errors.at(name.span(), message);
+        }
+        format!("K::Assign{{target:{},op:{},value:{value}}}", ident(name), option(op, ""))
+    }
+
+    pub(super) fn cast(&mut self, cast: &ExprCast) -> String {
+        let value = self.expr(&cast.expr);
+        let ty = self.errors.take(types::element(&cast.ty, self.type_params)).map(types::Element::text);
+        format!("X::Cast(&{value},{})", ty.unwrap_or_default())
+    }
+
+    pub(super) fn range(&mut self, range: &ExprRange) -> String {
+        if let RangeLimits::Closed(token) = &range.limits {
+            self.errors.over(token, "`..=` is not supported in a kernel body: write `a..b + 1`");
+            return String::new();
+        }
+        match (&range.start, &range.end) {
+            (Some(lower), Some(upper)) => format!("X::Range(&{},&{})", self.expr(lower), self.expr(upper)),
+            _ => {
+                let tokens = range.limits.to_token_stream();
+                self.errors.over(tokens, "a range in a kernel body has both ends: `0..n`");
+                String::new()
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! From attribute and item to the expansion, on `proc_macro2` types.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::quote;
+
+use crate::attributes::{self, Options};
+use crate::capture;
+use crate::emit::{self, Parts};
+use crate::errors::Errors;
+use crate::fallback;
+use crate::function::{self, Checked, Item};
+use crate::{range, source};
+
+/// Which attribute is expanded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Jit,
+    Function,
+}
+
+/// Expands `#[pypto::jit(..)]` or `#[pypto::function(..)]`.
+pub fn function(form: Form, attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let options = attributes::parse(attribute.clone(), &mut errors);
+    let parsed = match syn::parse2::<Item>(item.clone()) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            errors.push(error);
+            let (errors, item) = (errors.into_tokens(), fallback::strip(item));
+            return quote!(#errors #item);
+        }
+    };
+    let checked = function::check(form, &parsed.signature, &options, &mut errors);
+    if parsed.signature.receiver().is_some() {
+        // Beside a method there is no room for a companion type.
+        let (errors, item) = (errors.into_tokens(), fallback::strip(item));
+        return quote!(#errors #item);
+    }
+    let callee = callee(&parsed, &options, &checked, &attribute, &item, &mut errors);
+    let parts = Parts { item: &parsed, options: &options, checked: &checked, callee };
+    let expansion = match form {
+        Form::Jit if checked.params.len() == parsed.signature.inputs.len() => emit::jit(&parts),
+        Form::Jit => emit::function(&parts),
+        Form::Function => emit::function(&parts),
+    };
+    let errors = errors.into_tokens();
+    quote!(#errors #expansion)
+}
+
+/// The block that gives the generic IR; a placeholder where there are errors.
+fn callee(
+    item: &Item,
+    options: &Options,
+    checked: &Checked,
+    attribute: &TokenStream,
+    tokens: &TokenStream,
+    errors: &mut Errors,
+) -> TokenStream {
+    let Some(statements) = errors.take(function::statements(&item.body)) else { return emit::no_callee() };
+    let locals = (item.signature.inputs.iter().filter_map(parameter_name))
+        .chain(function::extents(&checked.params).into_iter().map(ToString::to_string))
+        .chain(options.metas.iter().map(|meta| meta.name.to_string()));
+    let returns = checked.output.is_some();
+    let body = capture::body(&item.body, &statements, returns, locals, &checked.type_params, errors);
+    if !errors.is_empty() {
+        return emit::no_callee();
+    }
+    let generic = generic(item, options, checked, attribute, tokens, &body.text);
+    match emit::callee(&generic, &body.names) {
+        Ok(callee) => callee,
+        Err(error) => {
+            errors.at(error.span(), "internal error of PyPTO: the captured body is no Rust; please report it");
+            emit::no_callee()
+        }
+    }
+}
+
+fn parameter_name(input: &syn::FnArg) -> Option<String> {
+    match input {
+        syn::FnArg::Typed(typed) => match &*typed.pat {
+            syn::Pat::Ident(pattern) => Some(pattern.ident.to_string()),
+            _ => None,
+        },
+        syn::FnArg::Receiver(_) => None,
+    }
+}
+
+/// A `Function` in the notation of expansions.
+fn generic(
+    item: &Item,
+    options: &Options,
+    checked: &Checked,
+    attribute: &TokenStream,
+    tokens: &TokenStream,
+    body: &str,
+) -> String {
+    let signature = &item.signature;
+    let tokens = without_attributes(tokens);
+    let (source, source_line) = source::of(&tokens);
+    let hash = source::hash(&tokens) ^ source::hash(attribute).rotate_left(1);
+    let list = |texts: Vec<String>| texts.join(",");
+    format!(
+        "Function{{name:{name},module:::core::module_path!(),file:{file:?},source:{source:?},source_line:{source_line},\
+         hash:{hash},kind:FunctionKind::{kind},type_params:&[{type_params}],params:&[{params}],metas:&[{metas}],\
+         output:{output},body:{body},span:{span}}}",
+        name = capture::ident(&signature.ident),
+        file = signature.ident.span().file(),
+        kind = options.kind,
+        type_params = list(checked.type_params.iter().map(capture::ident).collect()),
+        params = list(checked.params.iter().map(|p| p.text()).collect()),
+        metas = list(options.metas.iter().map(meta).collect()),
+        output = checked.output.as_ref().map_or("None".to_owned(), |ty| format!("Some({})", ty.text())),
+        span = range::between(signature.fn_token.span, item.body.span_close()),
+    )
+}
+
+fn meta(meta: &attributes::Meta) -> String {
+    format!("Meta{{name:{},default:{}}}", capture::ident(&meta.name), meta.default)
+}
+
+/// The item from its visibility on.
+fn without_attributes(tokens: &TokenStream) -> TokenStream {
+    let mut trees = tokens.clone().into_iter().peekable();
+    while matches!(trees.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == '#') {
+        trees.next();
+        trees.next();
+    }
+    trees.collect()
+}
