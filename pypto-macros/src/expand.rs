@@ -100,7 +100,7 @@ fn generic(
     let hash = source::hash(&tokens) ^ source::hash(attribute).rotate_left(1);
     let list = |texts: Vec<String>| texts.join(",");
     format!(
-        "Function{{name:{name},module:::core::module_path!(),file:{file:?},source:{source:?},source_line:{source_line},\
+        "Function{{name:{name},module: ::core::module_path!(),file:{file:?},source:{source:?},source_line:{source_line},\
          hash:{hash},kind:FunctionKind::{kind},type_params:&[{type_params}],params:&[{params}],metas:&[{metas}],\
          output:{output},body:{body},span:{span}}}",
         name = capture::ident(&signature.ident),

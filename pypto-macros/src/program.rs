@@ -23,7 +23,6 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     };
     let functions: Vec<Ident> = items.iter().filter_map(annotated).collect();
     if let Some(entry) = choose(entry, &functions, &module.ident, &mut errors) {
-        let others = functions.iter().filter(|f| **f != entry);
         items.push(Item::Verbatim(quote! {
             /// The program of this module, where `#[shape(..)]` states every extent of its entry.
             pub fn program() -> ::pypto::jit::Result<::pypto::ir::Program> {
@@ -34,10 +33,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
             pub fn program_for<S: ::pypto::jit::Samples + ?Sized>(
                 samples: &S,
             ) -> ::pypto::jit::Result<::pypto::ir::Program> {
-                ::pypto::jit::program::<#entry, S>(
-                    &[#(<#others as ::pypto::frontend::generic::Callable>::callee),*],
-                    samples,
-                )
+                ::pypto::jit::program::<#entry, S>(samples)
             }
         }));
     }

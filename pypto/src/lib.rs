@@ -12,3 +12,5 @@ pub mod language;
 pub mod ops;
 pub mod passes;
 pub mod runtime;
+
+pub use pypto_macros::{function, jit, program};

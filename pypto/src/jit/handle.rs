@@ -199,6 +199,18 @@ pub fn launch<K: Callable, G: TypeArguments, O: Output>(
     Err(Error::internal(format!("`{}` cannot run yet", generic_function::<K>().name.name)))
 }
 
+/// Runs an eager body: the tiles that it makes are freed when it returns.
+#[doc(hidden)]
+pub fn eager_scope<R>(body: impl FnOnce() -> R) -> R {
+    body()
+}
+
+/// The program whose entry is the kernel `K`, with all functions that it calls. `#[pypto::program]` emits the call of it.
+#[doc(hidden)]
+pub fn program<K: Callable, S: Samples + ?Sized>(samples: &S) -> Result<ir::Program> {
+    WithMeta::<(), K, ()>::new(Box::new(()), Arc::default()).lower(samples)
+}
+
 /// The generic IR of a companion type that stands for an annotated function.
 fn generic_function<K: Callable>() -> &'static generic::Function {
     match K::callee() {

@@ -14,7 +14,7 @@ pub mod site;
 
 pub use error::{Error, ErrorKind, Result};
 pub use events::{Event, Origin, Stats, on_event, stats};
-pub use handle::{Eager, JitFn, Launched, TypeArguments, launch};
+pub use handle::{Eager, JitFn, Launched, TypeArguments, eager_scope, launch, program};
 pub use key::Key;
 pub use meta::MetaValues;
 pub use output::Output;
