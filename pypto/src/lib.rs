@@ -3,6 +3,7 @@
 // The macros name the crate as `::pypto`, also inside this crate's own tests and examples.
 extern crate self as pypto;
 
+pub mod artifact;
 pub mod codegen;
 pub mod diagnostics;
 pub mod frontend;

@@ -14,8 +14,9 @@ pub enum Word {
     Scalar(usize),
     /// Byte offset in a tensor parameter of the program.
     Param(usize, usize),
-    /// Byte offset in the workspace.
-    Temp(usize),
+    /// Byte offset in a temporary: number 0 is the workspace of a schedule that is kept; a schedule that depends on data
+    /// has one for each allocation.
+    Temp(usize, usize),
 }
 
 /// A kernel call of a schedule.

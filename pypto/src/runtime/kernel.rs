@@ -1,0 +1,197 @@
+//! A kernel in the process: its code, and what a call of it needs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::pool::{Panicked, pool};
+use super::scratch::{OutOfMemory, with_scratch};
+use crate::artifact::Site;
+use crate::codegen::host::loader::{Image, KernelFn};
+use crate::ir::IndexExpr;
+
+/// Work below this many nanoseconds stays on the calling thread: waking a worker costs as much.
+pub const PARALLEL_ABOVE: f64 = 20_000.0;
+/// A chunk of a kernel's range is at least this long, in nanoseconds.
+const CHUNK: f64 = 10_000.0;
+/// Chunks a thread, so that a thread that comes late or is slow leaves work to the others.
+const CHUNKS_PER_THREAD: usize = 4;
+
+/// A kernel that can be called.
+pub struct Kernel {
+    pub name: String,
+    pub code: Code,
+    /// Iterations of the outermost parallel loops, from the argument words.
+    pub iterations: IndexExpr,
+    /// Bytes of scratch of each running call, from the argument words.
+    pub scratch: IndexExpr,
+    /// What a non-zero status means: status n is entry n - 1.
+    pub sites: Vec<Site>,
+    /// Estimated nanoseconds of an iteration.
+    pub cost: f64,
+}
+
+/// How a kernel runs.
+pub enum Code {
+    /// Machine code, which lives as long as its image.
+    Native { entry: KernelFn, image: Arc<Image> },
+    /// The interpreter; one iteration is the whole kernel.
+    Interpreted(Box<dyn Interpreted>),
+}
+
+/// A kernel that the interpreter runs.
+pub trait Interpreted: Send + Sync {
+    /// Runs the kernel.
+    ///
+    /// # Safety
+    /// As for [`Kernel::run_range`].
+    unsafe fn run(&self, words: &[u64]) -> Result<(), Failure>;
+}
+
+/// Why a call stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A check in the kernel failed; the site says where.
+    Stopped(Site),
+    /// A status that the kernel does not declare.
+    UnknownStatus(String, u32),
+    /// Scratch memory was refused.
+    Memory(OutOfMemory),
+    /// Code of the run time panicked.
+    Panicked,
+}
+
+impl From<OutOfMemory> for Failure {
+    fn from(error: OutOfMemory) -> Failure {
+        Failure::Memory(error)
+    }
+}
+
+impl From<Panicked> for Failure {
+    fn from(_: Panicked) -> Failure {
+        Failure::Panicked
+    }
+}
+
+impl Kernel {
+    /// Runs iterations `begin..end` on this thread.
+    ///
+    /// # Safety
+    /// `words` are arguments that the kernel was compiled for: pointers to memory of the extents that its types and
+    /// words state, which nothing else writes meanwhile, nor reads if the kernel writes it.
+    pub unsafe fn run_range(&self, words: &[u64], begin: i64, end: i64) -> Result<(), Failure> {
+        match &self.code {
+            Code::Native { entry, .. } => {
+                let scratch = usize::try_from(evaluate(&self.scratch, words)).unwrap_or(0);
+                let mut status = 0u32;
+                // SAFETY: the caller's promise; scratch has the size that the kernel asked for, and belongs to this
+                // thread until the call returns.
+                with_scratch(scratch, |memory| unsafe { entry(words.as_ptr(), begin, end, memory, &mut status) })?;
+                if status == 0 { Ok(()) } else { Err(self.stopped(status)) }
+            }
+            // SAFETY: the caller's promise.
+            Code::Interpreted(code) => unsafe { code.run(words) },
+        }
+    }
+
+    /// Runs all iterations, on several threads where that pays.
+    ///
+    /// # Safety
+    /// As for [`Kernel::run_range`].
+    pub unsafe fn run(&self, words: &[u64], threads: usize) -> Result<(), Failure> {
+        let iterations = evaluate(&self.iterations, words);
+        let chunks = self.chunks(iterations, threads);
+        if chunks <= 1 {
+            // SAFETY: the caller's promise.
+            return if iterations > 0 { unsafe { self.run_range(words, 0, iterations) } } else { Ok(()) };
+        }
+        let failure = FirstFailure::default();
+        pool().run(chunks, threads, &|chunk| {
+            let (begin, end) = share(iterations, chunks, chunk);
+            // SAFETY: the caller's promise; distinct ranges of iterations are independent.
+            failure.note(unsafe { self.run_range(words, begin, end) });
+        })?;
+        failure.into_result()
+    }
+
+    /// Into how many parts the iterations are cut; 0 without any.
+    pub fn chunks(&self, iterations: i64, threads: usize) -> usize {
+        if iterations <= 1 || threads <= 1 {
+            return iterations.max(0).min(1) as usize;
+        }
+        let total = iterations as f64 * self.cost;
+        if total < PARALLEL_ABOVE {
+            return 1;
+        }
+        let by_time = (total / CHUNK) as usize;
+        by_time.min(threads * CHUNKS_PER_THREAD).min(iterations as usize).max(1)
+    }
+
+    #[cold]
+    fn stopped(&self, status: u32) -> Failure {
+        match self.sites.get(status as usize - 1) {
+            Some(site) => Failure::Stopped(site.clone()),
+            None => Failure::UnknownStatus(self.name.clone(), status),
+        }
+    }
+}
+
+/// The value of an expression for a call's words.
+pub fn evaluate(expr: &IndexExpr, words: &[u64]) -> i64 {
+    expr.eval(bytemuck::cast_slice(words))
+}
+
+/// Iterations of part `index` of `parts`; sizes differ by at most one.
+pub fn share(iterations: i64, parts: usize, index: usize) -> (i64, i64) {
+    let (whole, rest) = (iterations / parts as i64, iterations % parts as i64);
+    let index = index as i64;
+    let begin = whole * index + index.min(rest);
+    (begin, begin + whole + i64::from(index < rest))
+}
+
+/// The first failure among several threads.
+#[derive(Default)]
+pub struct FirstFailure {
+    failed: AtomicBool,
+    failure: Mutex<Option<Failure>>,
+}
+
+impl FirstFailure {
+    /// Notes a failure, unless there is one.
+    pub fn note(&self, outcome: Result<(), Failure>) {
+        if let Err(failure) = outcome {
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+            self.failed.store(true, Ordering::Release);
+        }
+    }
+
+    /// Whether there is one.
+    pub fn is_some(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// The outcome.
+    pub fn into_result(self) -> Result<(), Failure> {
+        match self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_cover_the_range() {
+        for (iterations, parts) in [(10, 3), (3, 3), (100, 7)] {
+            let mut next = 0;
+            for index in 0..parts {
+                let (begin, end) = share(iterations, parts, index);
+                assert_eq!(begin, next);
+                next = end;
+            }
+            assert_eq!(next, iterations);
+        }
+    }
+}

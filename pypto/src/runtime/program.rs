@@ -1,0 +1,281 @@
+//! A program loaded into the process, and calls of it.
+//!
+//! A call turns its arguments into words, finds the schedule that was made for such extents and scalars, or makes it,
+//! and runs it. Once a schedule is there, a call allocates nothing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use super::execute::{Frame, resolve};
+use super::interpreted::interpreted;
+use super::kernel::{Code, Kernel};
+use super::record::{Memory, Stop, depends_on_data, record};
+use super::region::Base;
+use super::schedule::Schedule;
+use super::scratch::Buffer;
+use crate::artifact::{HostExecutable, HostKernel, KernelCode};
+use crate::codegen::host::loader::Image;
+use crate::ir::{DType, Function, ParamRole, Program};
+use crate::language::argument::Argument;
+
+/// Schedules kept for one program; calls with more combinations of `dyn` extents make them anew.
+const SCHEDULES: usize = 16;
+/// Argument words that fit on the stack.
+const WORDS: usize = 48;
+
+/// A program that can be called.
+pub struct HostProgram {
+    program: Arc<Program>,
+    kernels: Vec<Kernel>,
+    kernel_index: HashMap<String, usize>,
+    /// Where each word of the argument list comes from.
+    sources: Vec<Source>,
+    /// Whether every call makes its schedule, because it reads tensors.
+    reads: bool,
+    /// The schedule that fits every call.
+    fixed: OnceLock<Arc<Schedule>>,
+    schedules: RwLock<Vec<Arc<Schedule>>>,
+    frames: Mutex<Vec<Frame>>,
+}
+
+/// Where a word of the argument list comes from: which argument, and what of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Pointer(usize),
+    Scalar(usize),
+    Extent(usize, usize),
+    Stride(usize, usize),
+}
+
+/// Why a program could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("kernel `{kernel}`: {reason}")]
+pub struct LoadFailed {
+    pub kernel: String,
+    pub reason: String,
+}
+
+impl HostProgram {
+    /// Maps the code of every kernel.
+    ///
+    /// # Errors
+    /// A damaged object, or one for another machine.
+    pub fn load(executable: HostExecutable) -> Result<HostProgram, LoadFailed> {
+        let program = Arc::new(executable.program);
+        let kernels: Vec<Kernel> =
+            executable.kernels.into_iter().map(|kernel| load_kernel(&program, kernel)).collect::<Result<_, _>>()?;
+        Ok(HostProgram::of_kernels(program, kernels))
+    }
+
+    /// A program with the kernels that it calls.
+    pub fn of_kernels(program: Arc<Program>, kernels: Vec<Kernel>) -> HostProgram {
+        let kernel_index = kernels.iter().enumerate().map(|(i, k)| (k.name.clone(), i)).collect();
+        let entry = program.entry_function();
+        HostProgram {
+            sources: sources(entry),
+            reads: depends_on_data(&entry.body),
+            kernels,
+            kernel_index,
+            program,
+            fixed: OnceLock::new(),
+            schedules: RwLock::default(),
+            frames: Mutex::default(),
+        }
+    }
+
+    /// The program that runs.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Runs the program. `arguments` are those of the signature, then the returned tensors.
+    ///
+    /// # Safety
+    /// The arguments have the element types, ranks and extents that the program was compiled for, are contiguous, and
+    /// nothing that is written shares memory with another argument.
+    pub unsafe fn call(&self, arguments: &[Argument<'_>], threads: usize) -> Result<(), Stop> {
+        let mut stack = [0u64; WORDS];
+        let mut heap = Vec::new();
+        let words = space(&mut stack, &mut heap, self.sources.len());
+        for (word, source) in words.iter_mut().zip(&self.sources) {
+            *word = source.word(arguments);
+        }
+        if self.reads {
+            // SAFETY: the caller's promise.
+            return unsafe { self.call_reading(words, threads) };
+        }
+        if let Some(schedule) = self.fixed.get() {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run(schedule, words, threads) };
+        }
+        let schedule = self.schedule(words)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.run(&schedule, words, threads) }
+    }
+
+    /// The schedule for these words.
+    fn schedule(&self, words: &[u64]) -> Result<Arc<Schedule>, Stop> {
+        let fits = |s: &&Arc<Schedule>| s.made_for.iter().all(|(index, value)| words[*index] == *value);
+        let known = self.schedules.read().unwrap_or_else(PoisonError::into_inner).iter().find(fits).cloned();
+        if let Some(schedule) = known {
+            return Ok(schedule);
+        }
+        let schedule = record(&self.program, &self.kernel_index, words, None)?;
+        if schedule.made_for.is_empty() {
+            return Ok(self.fixed.get_or_init(|| Arc::new(schedule)).clone());
+        }
+        let schedule = Arc::new(schedule);
+        let mut schedules = self.schedules.write().unwrap_or_else(PoisonError::into_inner);
+        if schedules.len() == SCHEDULES {
+            schedules.pop();
+        }
+        schedules.insert(0, schedule.clone());
+        Ok(schedule)
+    }
+
+    /// # Safety
+    /// As for [`HostProgram::call`].
+    unsafe fn run(&self, schedule: &Schedule, words: &[u64], threads: usize) -> Result<(), Stop> {
+        if let ([task], 0) = (&schedule.tasks[..], schedule.workspace) {
+            let mut stack = [0u64; WORDS];
+            let mut heap = Vec::new();
+            let arguments = schedule.words_of(task);
+            let resolved = space(&mut stack, &mut heap, arguments.len());
+            for (to, word) in resolved.iter_mut().zip(arguments) {
+                *to = resolve(*word, words, &[]);
+            }
+            // SAFETY: the caller's promise; the words point into the caller's arguments.
+            return unsafe { self.kernels[task.kernel].run(resolved, threads) }.map_err(Stop::Task);
+        }
+        let mut frame = self.take_frame();
+        let outcome = match frame.workspace.reserve(schedule.workspace) {
+            // SAFETY: the caller's promise; the workspace has the size that the schedule asks for.
+            Ok(temp) => unsafe { frame.run(schedule, &self.kernels, words, &[temp], threads) },
+            Err(refused) => Err(refused.into()),
+        };
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).push(frame);
+        outcome.map_err(Stop::Task)
+    }
+
+    fn take_frame(&self) -> Frame {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Runs a program whose control flow depends on data: tasks run whenever an element is read, and at the end.
+    ///
+    /// # Safety
+    /// As for [`HostProgram::call`].
+    unsafe fn call_reading(&self, words: &[u64], threads: usize) -> Result<(), Stop> {
+        let frame = self.take_frame();
+        let mut memory = Running { host: self, frame, words, threads, buffers: Vec::new(), pointers: Vec::new() };
+        let rest = record(&self.program, &self.kernel_index, words, Some(&mut memory))?;
+        memory.run(rest)?;
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).push(memory.frame);
+        Ok(())
+    }
+}
+
+/// Words on the stack, or on the heap where they are many.
+fn space<'a>(stack: &'a mut [u64; WORDS], heap: &'a mut Vec<u64>, count: usize) -> &'a mut [u64] {
+    if count <= WORDS {
+        return &mut stack[..count];
+    }
+    heap.resize(count, 0);
+    heap
+}
+
+impl Source {
+    fn word(self, arguments: &[Argument<'_>]) -> u64 {
+        match (self, arguments.get(self.argument())) {
+            (Source::Pointer(_), Some(Argument::Tensor(t))) => t.data as u64,
+            (Source::Scalar(_), Some(Argument::Scalar(s))) => s.bits,
+            (Source::Extent(_, axis), Some(Argument::Tensor(t))) => t.dims[axis] as u64,
+            (Source::Stride(_, axis), Some(Argument::Tensor(t))) => t.strides[axis] as u64,
+            _ => 0,
+        }
+    }
+
+    fn argument(self) -> usize {
+        match self {
+            Source::Pointer(i) | Source::Scalar(i) | Source::Extent(i, _) | Source::Stride(i, _) => i,
+        }
+    }
+}
+
+/// Arguments are those of the signature in order, then the returned tensors in order.
+fn sources(entry: &Function) -> Vec<Source> {
+    let is_argument = |role| matches!(role, ParamRole::Tensor | ParamRole::Scalar);
+    let given = entry.params.iter().filter(|p| is_argument(p.role) && !p.returned).count();
+    let (mut next_given, mut next_returned) = (0, given);
+    let mut positions = vec![0; entry.params.len()];
+    for (position, param) in positions.iter_mut().zip(&entry.params).filter(|(_, p)| is_argument(p.role)) {
+        let next = if param.returned { &mut next_returned } else { &mut next_given };
+        *position = *next;
+        *next += 1;
+    }
+    let source = |(index, role): (usize, ParamRole)| match role {
+        ParamRole::Tensor => Source::Pointer(positions[index]),
+        ParamRole::Scalar => Source::Scalar(positions[index]),
+        ParamRole::Extent { param, axis } => Source::Extent(positions[param], axis),
+        ParamRole::Stride { param, axis } => Source::Stride(positions[param], axis),
+    };
+    entry.params.iter().map(|p| p.role).enumerate().map(source).collect()
+}
+
+fn load_kernel(program: &Arc<Program>, kernel: HostKernel) -> Result<Kernel, LoadFailed> {
+    let HostKernel { name, code, iterations, scratch_bytes, sites, cost } = kernel;
+    let failed = |reason: String| LoadFailed { kernel: name.clone(), reason };
+    let code = match code {
+        KernelCode::Object { symbol, bytes } => {
+            let image = Image::load(&bytes).map_err(|e| failed(e.to_string()))?;
+            let entry =
+                image.kernel(&symbol).ok_or_else(|| failed(format!("the object does not define `{symbol}`")))?;
+            Code::Native { entry, image: Arc::new(image) }
+        }
+        KernelCode::Interpreted => {
+            let code = interpreted(program, &name).ok_or_else(|| failed("no such function".into()))?;
+            Code::Interpreted(code)
+        }
+    };
+    Ok(Kernel { name, code, iterations, scratch: scratch_bytes, sites, cost })
+}
+
+/// A call whose schedule is run piece by piece.
+struct Running<'a> {
+    host: &'a HostProgram,
+    frame: Frame,
+    words: &'a [u64],
+    threads: usize,
+    buffers: Vec<Buffer>,
+    pointers: Vec<*mut u8>,
+}
+
+impl Memory for Running<'_> {
+    fn run(&mut self, schedule: Schedule) -> Result<(), Stop> {
+        if schedule.tasks.is_empty() {
+            return Ok(());
+        }
+        let (kernels, temps) = (&self.host.kernels, &self.pointers);
+        // SAFETY: `call_reading` has its caller's promise, and temporaries were allocated as the schedule asked.
+        unsafe { self.frame.run(&schedule, kernels, self.words, temps, self.threads) }.map_err(Stop::Task)
+    }
+
+    fn read(&mut self, base: Base, offset: usize, dtype: DType) -> u64 {
+        let start = match base {
+            Base::Param(index) => self.words[index] as *const u8,
+            Base::Temp(index) => self.pointers[index].cast_const(),
+        };
+        let mut bytes = [0u8; 8];
+        // SAFETY: the element lies inside the tensor, which the recorder checked against its extents.
+        unsafe { start.add(offset).copy_to_nonoverlapping(bytes.as_mut_ptr(), dtype.size()) };
+        u64::from_le_bytes(bytes)
+    }
+
+    fn allocate(&mut self, _: usize, bytes: usize) -> Result<(), Stop> {
+        let mut buffer = Buffer::new();
+        let memory = buffer.reserve(bytes).map_err(|refused| Stop::Task(refused.into()))?;
+        self.pointers.push(memory);
+        self.buffers.push(buffer);
+        Ok(())
+    }
+}

@@ -1,0 +1,403 @@
+//! Makes a task schedule out of an orchestration function: runs its scalar code with the extents and scalars of a call,
+//! and notes the kernel calls instead of making them.
+//!
+//! Scalars that only travel to kernels stay symbolic, so that one schedule serves calls with other values. Reading an
+//! element of a tensor needs what earlier tasks wrote: then the tasks so far are run first, through [`Memory`].
+
+use std::collections::HashMap;
+
+use super::region::{Base, View};
+use super::schedule::{Schedule, ScheduleBuilder, Use, Word};
+use crate::diagnostics::{Diagnostic, codes};
+use crate::ir::{Attr, AttrKey, Block, DType, Direction, Extent, Function, Loc, Op, ParamRole, Program, Type, ValueId};
+use crate::ops::OpKind;
+use crate::ops::fold::{FoldError, Literal, fold};
+
+/// Executes what a schedule with reads needs before it can go on.
+pub trait Memory {
+    /// Runs the tasks.
+    fn run(&mut self, schedule: Schedule) -> Result<(), Stop>;
+    /// The bits of the element at a byte offset.
+    fn read(&mut self, base: Base, offset: usize, dtype: DType) -> u64;
+    /// Memory for temporary number `index`.
+    fn allocate(&mut self, index: usize, bytes: usize) -> Result<(), Stop>;
+}
+
+/// Why no schedule was made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// The kernel is at fault, at run time.
+    Failed(Box<Diagnostic>),
+    /// A task failed.
+    Task(super::kernel::Failure),
+    /// The program is not an orchestration.
+    Unsupported(String),
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(diagnostic: Diagnostic) -> Stop {
+        Stop::Failed(Box::new(diagnostic))
+    }
+}
+
+/// A value during the run.
+#[derive(Clone, Debug)]
+enum Value {
+    Literal(Literal),
+    /// Word of the program's argument list, not looked at so far.
+    Argument(usize),
+    Tensor(View),
+    Event(u32),
+}
+
+/// Whether a program reads tensor elements in its orchestration, so that its schedule cannot be kept.
+pub fn depends_on_data(block: &Block) -> bool {
+    block.ops.iter().any(|op| op.kind == OpKind::Read || op.regions.iter().any(depends_on_data))
+}
+
+struct Recorder<'p, 'm> {
+    program: &'p Program,
+    function: &'p Function,
+    /// Kernel index of each function's name.
+    kernels: &'p HashMap<String, usize>,
+    arguments: &'p [u64],
+    values: Vec<Option<Value>>,
+    builder: ScheduleBuilder,
+    /// Words of the argument list whose value the schedule depends on.
+    looked_at: Vec<usize>,
+    temporaries: usize,
+    /// Byte offset of each temporary in the workspace; unused when `memory` is there.
+    offsets: Vec<usize>,
+    memory: Option<&'m mut (dyn Memory + 'm)>,
+}
+
+/// Records the entry of `program` for a call. `arguments` has one word for each parameter of the entry.
+///
+/// # Errors
+/// A failed assertion, a view outside of its tensor, arithmetic without a result; a failed task, with `memory`.
+pub fn record<'m>(
+    program: &Program,
+    kernels: &HashMap<String, usize>,
+    arguments: &[u64],
+    memory: Option<&'m mut (dyn Memory + 'm)>,
+) -> Result<Schedule, Stop> {
+    let function = program.entry_function();
+    let mut recorder = Recorder {
+        program,
+        function,
+        kernels,
+        arguments,
+        values: vec![None; function.values.len()],
+        builder: ScheduleBuilder::default(),
+        looked_at: Vec::new(),
+        temporaries: 0,
+        offsets: Vec::new(),
+        memory,
+    };
+    recorder.bind_parameters()?;
+    recorder.block(&function.body)?;
+    recorder.looked_at.sort_unstable();
+    recorder.looked_at.dedup();
+    let made_for = recorder.looked_at.iter().map(|index| (*index, arguments[*index])).collect();
+    Ok(recorder.builder.finish(made_for))
+}
+
+impl Recorder<'_, '_> {
+    fn bind_parameters(&mut self) -> Result<(), Stop> {
+        let function = self.function;
+        for (index, param) in function.params.iter().enumerate() {
+            if !matches!(param.role, ParamRole::Tensor) {
+                self.values[param.value.0 as usize] = Some(Value::Argument(index));
+            }
+        }
+        for (index, param) in function.params.iter().enumerate() {
+            if let Type::Tensor(ty) = function.ty(param.value) {
+                let dims = self.extents(&ty.dims)?;
+                let view = View::root(Base::Param(index), ty.dtype.size(), dims);
+                self.values[param.value.0 as usize] = Some(Value::Tensor(view));
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block) -> Result<(), Stop> {
+        block.ops.iter().try_for_each(|op| self.op(op))
+    }
+
+    fn op(&mut self, op: &Op) -> Result<(), Stop> {
+        match op.kind {
+            OpKind::Constant => {
+                let literal = Literal::of(&op.attrs).ok_or_else(|| unsupported(op))?;
+                self.set(op.result(), Value::Literal(literal));
+                Ok(())
+            }
+            OpKind::For => self.run_for(op),
+            OpKind::If => self.run_if(op),
+            OpKind::While => self.run_while(op),
+            OpKind::Call => self.call(op),
+            OpKind::Alloc => self.alloc(op),
+            OpKind::View => self.view(op),
+            OpKind::Read => self.read(op),
+            OpKind::Assert => match self.literal(op.operands[0])? {
+                Literal::Bool(true) => Ok(()),
+                _ => {
+                    let message = op.attrs.text(AttrKey::Message).unwrap_or("assertion failed");
+                    Err(failed(op.loc, message.to_owned()).into())
+                }
+            },
+            kind if kind.is_elementwise() => self.scalar(op),
+            _ => Err(unsupported(op)),
+        }
+    }
+
+    fn scalar(&mut self, op: &Op) -> Result<(), Stop> {
+        let operands: Vec<Literal> = op.operands.iter().map(|v| self.literal(*v)).collect::<Result<_, _>>()?;
+        let last = *op.operands.last().ok_or_else(|| unsupported(op))?;
+        let dtype = self.function.ty(last).dtype().ok_or_else(|| unsupported(op))?;
+        let literal = match fold(op.kind, dtype, &op.attrs, &operands) {
+            Some(Ok(literal)) => literal,
+            Some(Err(FoldError::DivisionByZero)) => {
+                return Err(failed(op.loc, "attempt to divide by zero".into()).into());
+            }
+            Some(Err(FoldError::Overflow)) => {
+                return Err(failed(op.loc, format!("`{}` overflows {dtype}", op.kind.name())).into());
+            }
+            None => return Err(unsupported(op)),
+        };
+        self.set(op.result(), Value::Literal(literal));
+        Ok(())
+    }
+
+    fn run_for(&mut self, op: &Op) -> Result<(), Stop> {
+        let bound = |this: &mut Self, i: usize| this.index(op.operands[i]);
+        let (lower, upper, step) = (bound(self, 0)?, bound(self, 1)?, bound(self, 2)?);
+        if step == 0 {
+            return Err(failed(op.loc, "the step of a loop is 0".into()).into());
+        }
+        let body = &op.regions[0];
+        let mut carried = self.take_all(&op.operands[3..])?;
+        let mut index = lower;
+        while if step > 0 { index < upper } else { index > upper } {
+            self.set(body.args[0], Value::Literal(Literal::Int(index)));
+            self.set_all(&body.args[1..], carried);
+            self.block(body)?;
+            carried = self.take_all(&body.yields)?;
+            match index.checked_add(step) {
+                Some(next) => index = next,
+                None => break,
+            }
+        }
+        self.set_all(&op.results, carried);
+        Ok(())
+    }
+
+    fn run_if(&mut self, op: &Op) -> Result<(), Stop> {
+        let taken = matches!(self.literal(op.operands[0])?, Literal::Bool(true));
+        let Some(region) = op.regions.get(usize::from(!taken)) else { return Ok(()) };
+        self.block(region)?;
+        let results = self.take_all(&region.yields)?;
+        self.set_all(&op.results, results);
+        Ok(())
+    }
+
+    fn run_while(&mut self, op: &Op) -> Result<(), Stop> {
+        let [test, body] = op.regions.as_slice() else { return Err(unsupported(op)) };
+        let mut carried = self.take_all(&op.operands)?;
+        loop {
+            self.set_all(&test.args, carried);
+            self.block(test)?;
+            let handed = self.take_all(&test.yields[1..])?;
+            if !matches!(self.literal(test.yields[0])?, Literal::Bool(true)) {
+                self.set_all(&op.results, handed);
+                return Ok(());
+            }
+            self.set_all(&body.args, handed);
+            self.block(body)?;
+            carried = self.take_all(&body.yields)?;
+        }
+    }
+
+    fn alloc(&mut self, op: &Op) -> Result<(), Stop> {
+        let Type::Tensor(ty) = self.function.ty(op.result()) else { return Err(unsupported(op)) };
+        let dims = self.extents(&ty.dims)?;
+        let too_large = || failed(op.loc, format!("a temporary tensor of extents {dims:?} is impossible"));
+        let elements = dims.iter().try_fold(1i64, |n, d| if *d < 0 { None } else { n.checked_mul(*d) });
+        let bytes = elements.and_then(|n| n.checked_mul(ty.dtype.size() as i64)).ok_or_else(too_large)? as usize;
+        let index = self.temporaries;
+        self.temporaries += 1;
+        match &mut self.memory {
+            Some(memory) => memory.allocate(index, bytes)?,
+            None => self.offsets.push(self.builder.reserve(bytes).ok_or_else(too_large)?),
+        }
+        self.set(op.result(), Value::Tensor(View::root(Base::Temp(index), ty.dtype.size(), dims)));
+        Ok(())
+    }
+
+    fn view(&mut self, op: &Op) -> Result<(), Stop> {
+        let Type::Tensor(ty) = self.function.ty(op.result()) else { return Err(unsupported(op)) };
+        let dims = self.extents(&ty.dims)?;
+        let offsets: Vec<i64> = op.operands[1..].iter().map(|v| self.index(*v)).collect::<Result<_, _>>()?;
+        let view = self.tensor(op.operands[0])?.view(&offsets, &dims);
+        let view = view.map_err(|outside| failed(op.loc, outside.to_string()))?;
+        self.set(op.result(), Value::Tensor(view));
+        Ok(())
+    }
+
+    fn read(&mut self, op: &Op) -> Result<(), Stop> {
+        let at: Vec<i64> = op.operands[1..].iter().map(|v| self.index(*v)).collect::<Result<_, _>>()?;
+        let ones = vec![1; at.len()];
+        let tensor = self.tensor(op.operands[0])?;
+        let element = tensor.view(&at, &ones);
+        let element = element.map_err(|outside| failed(op.loc, outside.to_string()))?;
+        let dtype = self.function.ty(op.result()).dtype().ok_or_else(|| unsupported(op))?;
+        let tasks = std::mem::take(&mut self.builder).finish(Vec::new());
+        let Some(memory) = &mut self.memory else { return Err(unsupported(op)) };
+        memory.run(tasks)?;
+        let bits = memory.read(element.base, element.offset as usize * element.element, dtype);
+        self.set(op.result(), Value::Literal(literal_of(bits, dtype)));
+        Ok(())
+    }
+
+    fn call(&mut self, op: &Op) -> Result<(), Stop> {
+        let name = op.attrs.text(AttrKey::Callee).ok_or_else(|| unsupported(op))?;
+        let (Some(kernel), Some(callee)) = (self.kernels.get(name), self.program.function(name)) else {
+            return Err(Stop::Unsupported(format!("`{name}` is called, but is no kernel")));
+        };
+        let events = op.attrs.int(AttrKey::After).unwrap_or(0) as usize;
+        let (operands, after) = op.operands.split_at(op.operands.len() - events);
+        if operands.len() != callee.params.len() {
+            let (given, taken) = (operands.len(), callee.params.len());
+            return Err(Stop::Unsupported(format!("`{name}` takes {taken} arguments, {given} given")));
+        }
+        let mut words = Vec::with_capacity(operands.len());
+        let mut uses: Vec<(View, Use)> = Vec::new();
+        for (operand, param) in operands.iter().zip(&callee.params) {
+            words.push(self.word(*operand)?);
+            if let Some(Value::Tensor(view)) = &self.values[operand.0 as usize] {
+                let usage = if param.direction == Direction::In { Use::Read } else { Use::Write };
+                uses.push((view.clone(), usage));
+            }
+        }
+        let after: Vec<u32> = after.iter().filter_map(|v| self.event(*v)).collect();
+        let uses: Vec<(&View, Use)> = uses.iter().map(|(view, usage)| (view, *usage)).collect();
+        let task = self.builder.task(*kernel, &words, &uses, &after);
+        if let Some(result) = op.results.first() {
+            self.set(*result, Value::Event(task));
+        }
+        Ok(())
+    }
+
+    /// An operand of a call as a word of the kernel's argument list.
+    fn word(&self, operand: ValueId) -> Result<Word, Stop> {
+        match &self.values[operand.0 as usize] {
+            Some(Value::Literal(literal)) => {
+                let dtype = self.function.ty(operand).dtype().unwrap_or(DType::I64);
+                Ok(Word::Const(bits_of(*literal, dtype)))
+            }
+            Some(Value::Argument(index)) => Ok(Word::Scalar(*index)),
+            Some(Value::Tensor(view)) => {
+                let bytes = view.offset as usize * view.element;
+                Ok(match view.base {
+                    Base::Param(index) => Word::Param(index, bytes),
+                    Base::Temp(index) if self.memory.is_some() => Word::Temp(index, bytes),
+                    Base::Temp(index) => Word::Temp(0, self.offsets[index] + bytes),
+                })
+            }
+            _ => Err(undefined(operand)),
+        }
+    }
+
+    fn event(&self, value: ValueId) -> Option<u32> {
+        match self.values[value.0 as usize] {
+            // Tasks that ran already, before a read, are not waited for.
+            Some(Value::Event(task)) if (task as usize) < self.builder.len() => Some(task),
+            _ => None,
+        }
+    }
+
+    fn literal(&mut self, value: ValueId) -> Result<Literal, Stop> {
+        match &self.values[value.0 as usize] {
+            Some(Value::Literal(literal)) => Ok(*literal),
+            Some(Value::Argument(index)) => {
+                self.looked_at.push(*index);
+                let dtype = self.function.ty(value).dtype().unwrap_or(DType::I64);
+                Ok(literal_of(self.arguments[*index], dtype))
+            }
+            _ => Err(undefined(value)),
+        }
+    }
+
+    fn index(&mut self, value: ValueId) -> Result<i64, Stop> {
+        match self.literal(value)? {
+            Literal::Int(n) => Ok(n),
+            _ => Err(undefined(value)),
+        }
+    }
+
+    fn extents(&mut self, extents: &[Extent]) -> Result<Vec<i64>, Stop> {
+        let one = |extent: &Extent| match extent {
+            Extent::Const(n) => Ok(*n),
+            Extent::Value(v) => self.index(*v),
+        };
+        extents.iter().map(one).collect()
+    }
+
+    fn tensor(&self, value: ValueId) -> Result<&View, Stop> {
+        match &self.values[value.0 as usize] {
+            Some(Value::Tensor(view)) => Ok(view),
+            _ => Err(undefined(value)),
+        }
+    }
+
+    fn set(&mut self, value: ValueId, to: Value) {
+        self.values[value.0 as usize] = Some(to);
+    }
+
+    fn set_all(&mut self, values: &[ValueId], to: Vec<Value>) {
+        values.iter().zip(to).for_each(|(value, to)| self.set(*value, to));
+    }
+
+    fn take_all(&self, values: &[ValueId]) -> Result<Vec<Value>, Stop> {
+        values.iter().map(|v| self.values[v.0 as usize].clone().ok_or_else(|| undefined(*v))).collect()
+    }
+}
+
+fn failed(loc: Loc, what: String) -> Diagnostic {
+    Diagnostic::error(codes::RUN_FAILED, loc, what, "while the tasks were scheduled")
+}
+
+fn unsupported(op: &Op) -> Stop {
+    Stop::Unsupported(format!("`{}` at {} cannot stand in an orchestration", op.kind.name(), op.loc))
+}
+
+fn undefined(value: ValueId) -> Stop {
+    Stop::Unsupported(format!("value %{} has no value of its type", value.0))
+}
+
+/// The literal that the bits of an element mean.
+fn literal_of(bits: u64, dtype: DType) -> Literal {
+    match dtype {
+        DType::Bool => Literal::Bool(bits & 0xff != 0),
+        DType::I8 => Literal::Int(i64::from(bits as i8)),
+        DType::I16 => Literal::Int(i64::from(bits as i16)),
+        DType::I32 => Literal::Int(i64::from(bits as i32)),
+        DType::I64 => Literal::Int(bits as i64),
+        DType::U8 => Literal::Int(i64::from(bits as u8)),
+        DType::U16 => Literal::Int(i64::from(bits as u16)),
+        DType::U32 => Literal::Int(i64::from(bits as u32)),
+        DType::F16 => Literal::Float(half::f16::from_bits(bits as u16).to_f64()),
+        DType::BF16 => Literal::Float(half::bf16::from_bits(bits as u16).to_f64()),
+        DType::F32 => Literal::Float(f64::from(f32::from_bits(bits as u32))),
+    }
+}
+
+/// The bits of a literal as an element, zero-extended.
+fn bits_of(literal: Literal, dtype: DType) -> u64 {
+    match (literal, dtype) {
+        (Literal::Bool(b), _) => u64::from(b),
+        (Literal::Int(n), _) => n as u64 & (u64::MAX >> (64 - dtype.bits())),
+        (Literal::Float(x), DType::F16) => u64::from(half::f16::from_f64(x).to_bits()),
+        (Literal::Float(x), DType::BF16) => u64::from(half::bf16::from_f64(x).to_bits()),
+        (Literal::Float(x), _) => u64::from((x as f32).to_bits()),
+    }
+}
