@@ -1,6 +1,7 @@
 //! Operations: one declaration each, in [`table`]; everything else about them derives from it.
 
 pub mod fold;
+pub mod math;
 pub mod rules;
 pub mod table;
 

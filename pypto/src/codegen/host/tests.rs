@@ -356,3 +356,18 @@ fn every_target_compiles_every_operation() {
         }
     }
 }
+
+#[test]
+fn compiled_functions_give_the_bits_of_the_scalar_ones() {
+    use crate::ops::math::MathFn;
+    let x: Vec<f32> = (0..u32::MAX).step_by(100_003).map(f32::from_bits).chain(special_floats()).collect();
+    for target in runnable().into_iter().filter(|t| t.fma) {
+        for function in MathFn::ALL {
+            let y: Vec<f32> = run_map(&map(target, Elem::F32, |b, x, _| b.math(function, x)), &x, &x);
+            for (x, y) in x.iter().zip(y) {
+                let want = function.eval(*x);
+                assert!(same(y, want), "{function:?}({x:?}) = {y:?} instead of {want:?} on {}", target.isa.name());
+            }
+        }
+    }
+}

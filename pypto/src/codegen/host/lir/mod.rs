@@ -5,6 +5,7 @@
 
 mod builder;
 mod fold;
+mod math;
 mod module;
 mod op;
 mod parse;
@@ -16,6 +17,7 @@ mod verify;
 mod tests;
 
 pub use builder::{Builder, Tail};
+pub use math::LirMath;
 pub use module::{Block, Function, Inst, Module, Value, ValueData};
 pub use op::{Access, Bin, Cmp, Cvt, Op, Reduce, Un};
 pub use parse::{ParseError, parse_module};
