@@ -71,3 +71,44 @@ pub fn for_each_defined(block: &Block, f: &mut impl FnMut(ValueId)) {
         op.regions.iter().for_each(|region| for_each_defined(region, f));
     }
 }
+
+/// Calls `f` on every value that an operation, or one nested in it, uses: operands, yields, and extents in the types of
+/// what it defines. Values that it defines itself are among them.
+pub fn for_each_use(op: &Op, function: &Function, f: &mut impl FnMut(ValueId)) {
+    op.operands.iter().for_each(|v| f(*v));
+    uses_of_types(&op.results, function, f);
+    for region in &op.regions {
+        uses_of_types(&region.args, function, f);
+        region.ops.iter().for_each(|nested| for_each_use(nested, function, f));
+        region.yields.iter().for_each(|v| f(*v));
+    }
+}
+
+fn uses_of_types(values: &[ValueId], function: &Function, f: &mut impl FnMut(ValueId)) {
+    for value in values {
+        function.ty(*value).extents().filter_map(|e| e.value()).for_each(&mut *f);
+    }
+}
+
+/// Values that operations use and do not define, each once, in the order of their first use.
+pub fn free_values<'a>(ops: impl IntoIterator<Item = &'a Op> + Clone, function: &Function) -> Vec<ValueId> {
+    let mut defined = std::collections::HashSet::new();
+    for op in ops.clone() {
+        defined.extend(op.results.iter().copied());
+        for region in &op.regions {
+            for_each_defined(region, &mut |v| {
+                defined.insert(v);
+            });
+        }
+    }
+    let mut free = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for op in ops {
+        for_each_use(op, function, &mut |v| {
+            if !defined.contains(&v) && seen.insert(v) {
+                free.push(v);
+            }
+        });
+    }
+    free
+}
