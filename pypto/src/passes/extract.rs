@@ -201,7 +201,11 @@ impl Extractor<'_> {
         let info = self.source.info(value).clone();
         let inner = self.kernel.add_value(map_type(&info.ty, &self.map), info.name, info.loc);
         self.map.insert(value, inner);
-        if info.ty.as_tensor().is_some() { self.tensors.push(value) } else { self.scalars.push(value) }
+        if info.ty.as_tensor().is_some() {
+            self.tensors.push(value)
+        } else {
+            self.scalars.push(value)
+        }
         inner
     }
 

@@ -61,7 +61,8 @@ impl Roots {
         function.body = body.clone();
         let root = {
             let ranges = Ranges::new(Definitions::of(function));
-            let tensors = (0..function.values.len() as u32).map(ValueId).filter(|v| function.ty(*v).as_tensor().is_some());
+            let tensors =
+                (0..function.values.len() as u32).map(ValueId).filter(|v| function.ty(*v).as_tensor().is_some());
             tensors.map(|v| (v, accesses::root(v, &ranges))).collect()
         };
         function.body = Block::default();
@@ -186,7 +187,8 @@ impl Outliner<'_> {
 
     fn divides_by_constant(&self, op: &Op) -> bool {
         let divisor = self.outside.repeatable.get(&op.operands[1]);
-        divisor.is_some_and(|d| d.kind.class() == Class::Constant && !matches!(d.attrs.int(AttrKey::Value), Some(0 | -1)))
+        divisor
+            .is_some_and(|d| d.kind.class() == Class::Constant && !matches!(d.attrs.int(AttrKey::Value), Some(0 | -1)))
     }
 
     /// Whether an operation uses a result of the pending ones.
@@ -202,9 +204,7 @@ impl Outliner<'_> {
     fn must_flush(&self, kind: Place, pending: &[Op]) -> bool {
         match kind {
             Place::Scalar | Place::Compute => false,
-            Place::Read => {
-                pending.iter().any(|op| !self.roots.written(op, self.function, self.taken).is_empty())
-            }
+            Place::Read => pending.iter().any(|op| !self.roots.written(op, self.function, self.taken).is_empty()),
             Place::Nest | Place::Call | Place::ParallelLoop => !pending.is_empty(),
         }
     }
@@ -233,7 +233,8 @@ impl Outliner<'_> {
         };
         let mut needed: HashSet<ValueId> =
             ops.iter().flat_map(|op| &op.results).filter(|v| crosses(v, &self.outside)).copied().collect();
-        let outputs: Vec<ValueId> = ops.iter().flat_map(|op| op.results.clone()).filter(|v| needed.contains(v)).collect();
+        let outputs: Vec<ValueId> =
+            ops.iter().flat_map(|op| op.results.clone()).filter(|v| needed.contains(v)).collect();
         self.remove_unneeded(&mut ops, &mut needed);
         if ops.is_empty() {
             return;

@@ -26,7 +26,8 @@ pub fn fresh(value: ValueId, source: &Function, target: &mut Function, map: &mut
 
 /// A copy of an operation with everything nested in it.
 pub fn copy_op(op: &Op, source: &Function, target: &mut Function, map: &mut ValueMap) -> Op {
-    let mapped = |values: &[ValueId], map: &ValueMap| values.iter().map(|v| map.get(v).copied().unwrap_or(*v)).collect();
+    let mapped =
+        |values: &[ValueId], map: &ValueMap| values.iter().map(|v| map.get(v).copied().unwrap_or(*v)).collect();
     let operands = mapped(&op.operands, map);
     let mut regions = Vec::with_capacity(op.regions.len());
     for region in &op.regions {

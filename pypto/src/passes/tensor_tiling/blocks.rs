@@ -1,0 +1,198 @@
+//! Chooses which dimensions of a value are cut into blocks, and how large the blocks are.
+//!
+//! Rows are cut first: row reductions and the left operand of a product follow. Blocks are as large as leaves their
+//! temporaries in half of the second-level cache, and as small as gives every thread two of them. Results never depend
+//! on the choice: the order of every sum is fixed by the language.
+
+use super::placement::{self, Placement, is_leaf};
+use super::plan::Run;
+use crate::ir::{DType, Extent, Function, ValueId};
+use crate::ops::Class;
+use crate::passes::tensor_tiling::Limits;
+
+/// A loop over blocks of one dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopPlan {
+    /// The dimension of the value that the group was opened for.
+    pub axis: usize,
+    pub extent: Extent,
+    pub block: i64,
+}
+
+/// Rows of a matrix product are taken in multiples of this: of the rows of every micro-kernel that the host has.
+const ROW_UNIT: i64 = 48;
+
+/// Largest block of rows of a matrix product; more gains nothing once packing is paid for.
+const PRODUCT_ROWS: i64 = 192;
+
+/// Smallest block worth a dispatch, in bytes.
+const SMALLEST_BLOCK: i64 = 16 << 10;
+
+/// What an extent that is not known counts for.
+const UNKNOWN_EXTENT: i64 = 1024;
+
+/// Columns are cut at multiples of a cache line.
+const COLUMN_UNIT: i64 = 64;
+
+/// Loops for a group that operation `index` opens, and the placement of its value.
+pub fn choose(run: &Run<'_>, index: usize, limits: &Limits) -> (Vec<LoopPlan>, Placement) {
+    let dims = run.dims(index);
+    let chain = Chain::behind(run, index, dims.len());
+    let mut p: Placement = vec![None; dims.len()];
+    if chain.largest <= limits.small_bytes {
+        return (Vec::new(), p);
+    }
+    let mut loops: Vec<LoopPlan> = Vec::new();
+    for axis in chain.axes(&dims) {
+        let inner = chain.bytes(&dims[axis + 1..]);
+        let block = chain.block(axis, &dims, inner, limits);
+        let plan = LoopPlan { axis, extent: dims[axis], block };
+        let alone = dims[axis].constant().is_some_and(|n| n <= block);
+        if !alone {
+            p[axis] = Some(loops.len());
+            loops.push(plan);
+        }
+        let enough = iterations(&loops) >= limits.chunks() && dims[axis + 1..].iter().all(|d| d.constant().is_some());
+        if enough && inner.saturating_mul(block) <= 2 * chain.budget(limits) {
+            break;
+        }
+    }
+    (loops, p)
+}
+
+/// Bytes of a tile; none for anything else, and no limit where an extent is not known.
+pub fn bytes(value: ValueId, function: &Function) -> i64 {
+    let Some(tile) = function.ty(value).as_tile() else { return 0 };
+    let Some(dims) = tile.constant_dims() else { return i64::MAX };
+    dims.into_iter().fold(tile.dtype.size() as i64, i64::saturating_mul)
+}
+
+/// Rows one block after the other, for writes whose order counts.
+pub fn rows_in_order(dims: &[Extent], limits: &Limits) -> LoopPlan {
+    let inner: i64 = dims[1..].iter().map(|d| d.constant().unwrap_or(UNKNOWN_EXTENT)).product::<i64>().max(1) * 4;
+    LoopPlan { axis: 0, extent: dims[0], block: (limits.block_bytes / inner).clamp(1, 4096) }
+}
+
+/// Iterations of all loops together, as far as known.
+fn iterations(loops: &[LoopPlan]) -> i64 {
+    let count = |l: &LoopPlan| l.extent.constant().map_or(UNKNOWN_EXTENT, |n| n.div_ceil_by(l.block));
+    loops.iter().map(count).fold(1, i64::saturating_mul)
+}
+
+trait DivCeil {
+    fn div_ceil_by(self, by: i64) -> i64;
+}
+
+impl DivCeil for i64 {
+    fn div_ceil_by(self, by: i64) -> i64 {
+        self / by + i64::from(self % by != 0)
+    }
+}
+
+/// What the operations behind a value are like, as far as they could join its group.
+struct Chain {
+    /// For each dimension how many operations cannot follow a cut of it.
+    barriers: Vec<usize>,
+    product: bool,
+    reduces: bool,
+    /// Values that are alive together, at most.
+    temporaries: i64,
+    element: i64,
+    /// Bytes of the largest value, or leaf.
+    largest: i64,
+}
+
+impl Chain {
+    fn behind(run: &Run<'_>, index: usize, rank: usize) -> Chain {
+        let mut chain =
+            Chain { barriers: vec![0; rank], product: false, reduces: false, temporaries: 0, element: 1, largest: 0 };
+        chain.count(run, index);
+        let dims = run.dims(index);
+        for axis in (0..rank).filter(|a| dims[*a] != Extent::Const(1)) {
+            let mut p: Placement = vec![None; rank];
+            p[axis] = Some(0);
+            let mut seen = std::collections::HashSet::new();
+            chain.barriers[axis] = chain.follow(run, index, &p, &mut seen);
+        }
+        chain.temporaries = (chain.temporaries / rank.max(1) as i64).clamp(1, 4);
+        chain
+    }
+
+    fn count(&mut self, run: &Run<'_>, index: usize) {
+        let op = &run.ops[index];
+        for value in op.results.iter().chain(&op.operands) {
+            self.largest = self.largest.max(bytes(*value, run.function));
+        }
+        if let Some(value) = op.results.first() {
+            self.temporaries += i64::from(!is_leaf(op));
+            self.element = self.element.max(run.function.ty(*value).dtype().map_or(1, DType::size) as i64);
+        }
+    }
+
+    /// Counts barriers on the way to the leaves.
+    fn follow(
+        &mut self,
+        run: &Run<'_>,
+        index: usize,
+        p: &Placement,
+        seen: &mut std::collections::HashSet<(usize, Placement)>,
+    ) -> usize {
+        if !seen.insert((index, p.clone())) {
+            return 0;
+        }
+        let op = &run.ops[index];
+        let Some(demands) = placement::operands(op, p, run.function) else { return 1 };
+        self.count(run, index);
+        self.product |= op.kind.class() == Class::Matmul;
+        self.reduces |= matches!(op.kind.class(), Class::ColReduce | Class::ColArg);
+        let mut barriers = 0;
+        for (position, q) in demands {
+            // What is not cut is made before: no barrier, and not part of the group.
+            if let Some((producer, _)) = run.producer(op.operands[position]).filter(|_| q.iter().any(Option::is_some)) {
+                barriers += self.follow(run, producer, &q, seen);
+            }
+        }
+        barriers
+    }
+
+    /// Dimensions worth cutting, in order: those that the most operations can follow.
+    fn axes(&self, dims: &[Extent]) -> Vec<usize> {
+        let cut = |a: &usize| dims[*a] != Extent::Const(1);
+        let fewest = (0..dims.len()).filter(cut).map(|a| self.barriers[a]).min().unwrap_or(0);
+        (0..dims.len()).filter(cut).filter(|a| self.barriers[*a] == fewest).collect()
+    }
+
+    fn budget(&self, limits: &Limits) -> i64 {
+        if self.product { 4 * limits.block_bytes } else { limits.block_bytes }
+    }
+
+    /// Bytes that a part of such extents takes with its temporaries.
+    fn bytes(&self, dims: &[Extent]) -> i64 {
+        let extents = dims.iter().map(|d| d.constant().unwrap_or(UNKNOWN_EXTENT));
+        extents.fold(self.element * self.temporaries, i64::saturating_mul).max(1)
+    }
+
+    fn block(&self, axis: usize, dims: &[Extent], inner: i64, limits: &Limits) -> i64 {
+        let last = axis + 1 == dims.len();
+        let extent = dims[axis].constant();
+        let share = extent.map_or(i64::MAX, |n| n.div_ceil_by(limits.chunks())).max(1);
+        if self.product && axis + 2 == dims.len() {
+            let largest = (self.budget(limits) / inner / ROW_UNIT * ROW_UNIT).clamp(ROW_UNIT, PRODUCT_ROWS);
+            return share.min(largest).div_ceil_by(ROW_UNIT) * ROW_UNIT;
+        }
+        if last {
+            // A column reduction streams over its rows: the width of a block decides nothing but the parallelism.
+            let widest = if self.reduces || self.product { 512 } else { self.budget(limits) / inner };
+            return (share.min(widest).div_ceil_by(COLUMN_UNIT) * COLUMN_UNIT).max(COLUMN_UNIT);
+        }
+        let largest = (self.budget(limits) / inner).max(1);
+        let smallest = (SMALLEST_BLOCK / inner).max(1);
+        dividing(extent, share.clamp(smallest.min(largest), largest))
+    }
+}
+
+/// The block, or a slightly smaller one that leaves no remainder.
+fn dividing(extent: Option<i64>, block: i64) -> i64 {
+    let Some(extent) = extent else { return block };
+    (block.div_ceil_by(2)..=block).rev().find(|b| extent % b == 0).unwrap_or(block)
+}

@@ -1,0 +1,54 @@
+//! Turns values of the size of whole tensors into loops over blocks.
+//!
+//! `out.set((a + b).exp())` makes tiles whose extents are those of the tensors. The pass reads each function's top
+//! level, and the regions of its control flow, as runs of operations on tiles; a run with a large value is planned
+//! ([`plan`]) and written out as parallel loops ([`emit`]). Values that cannot stay within one loop are stored to
+//! tensors that the pass allocates. Tiles of modest constant extents are left alone.
+//!
+//! Requires: calls of inline functions are expanded. Establishes: no tile has a run-time extent, except along a
+//! dimension that an operation needs whole.
+
+pub mod blocks;
+pub mod emit;
+pub mod placement;
+pub mod plan;
+mod runs;
+mod through_memory;
+
+use crate::ir::{FunctionKind, Program};
+
+/// What the pass knows of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads that share the work.
+    pub threads: usize,
+    /// Bytes that the temporaries of a block may take: about half of the second-level cache.
+    pub block_bytes: i64,
+    /// Values up to this size, at the top level of a function, are left as they are.
+    pub small_bytes: i64,
+    /// The same inside of loops, whose iterations run in parallel already.
+    pub nested_bytes: i64,
+}
+
+impl Limits {
+    /// Limits for a number of threads.
+    pub fn for_threads(threads: usize) -> Limits {
+        Limits { threads: threads.max(1), block_bytes: 256 << 10, small_bytes: 64 << 10, nested_bytes: 1 << 20 }
+    }
+
+    /// Into how many blocks a value is cut at least, where it is large enough.
+    fn chunks(&self) -> i64 {
+        2 * self.threads as i64
+    }
+}
+
+/// Tiles every function that dispatches kernels.
+pub fn tensor_tiling(program: &mut Program, limits: &Limits) {
+    for (index, function) in program.functions.iter_mut().enumerate() {
+        // A kernel cannot allocate the tensors between its loops.
+        if function.kind == FunctionKind::InCore && index != program.entry {
+            continue;
+        }
+        runs::rewrite_function(function, limits);
+    }
+}
