@@ -16,6 +16,7 @@ pub mod facts;
 pub mod index_expr;
 pub mod loc;
 pub mod nodes;
+pub mod text;
 pub mod types;
 
 pub use builder::Builder;
