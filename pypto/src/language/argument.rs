@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use crate::ir::DType;
 
-pub use crate::ops::reference::MAX_RANK;
+/// The largest number of dimensions of a tensor.
+pub const MAX_RANK: usize = 6;
 
 /// A tensor argument: its layout, and its memory for as long as `'a`.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,6 @@
 
 pub mod fold;
 pub mod math;
-pub mod reference;
 pub mod rules;
 pub mod table;
 

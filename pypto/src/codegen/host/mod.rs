@@ -6,10 +6,10 @@
 pub mod compile;
 pub mod cpu;
 pub mod emit_llvm;
-pub mod gemm;
 pub mod lir;
 pub mod llvm;
 pub mod loader;
+pub mod lower;
 
 #[cfg(test)]
 pub(crate) mod harness;

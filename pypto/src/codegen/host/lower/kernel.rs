@@ -1,0 +1,31 @@
+//! What lowering hands to the rest of the host target: the LIR module, how many iterations a call has, and what it needs at run time.
+
+use crate::codegen::host::lir;
+use crate::ir::{IndexExpr, Loc};
+
+/// A kernel in LIR, ready to be compiled and run as
+/// `extern "C" fn(args: *const u64, begin: i64, end: i64, scratch: *mut u8, status: *mut u32)`.
+#[derive(Clone, Debug)]
+pub struct LoweredKernel {
+    /// One visible function, [`LoweredKernel::symbol`], and its helpers.
+    pub module: lir::Module,
+    /// The name of the entry.
+    pub symbol: String,
+    /// Number of iterations of the kernel's outermost parallel loops; a call runs any range within `0..iterations`.
+    pub iterations: IndexExpr,
+    /// Bytes of scratch memory that each running call needs, 64-byte aligned, contents unspecified.
+    pub scratch_bytes: IndexExpr,
+    /// What a non-zero status means: status n is entry n - 1.
+    pub sites: Vec<Site>,
+    /// Estimated time of one iteration in nanoseconds, to decide how finely to share the work.
+    pub cost_per_iteration: f64,
+}
+
+/// A place where a kernel can fail at run time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The operation in the user's source.
+    pub loc: Loc,
+    /// What went wrong there.
+    pub message: String,
+}

@@ -1,0 +1,196 @@
+//! Entry of a kernel: parameters, and the flattening of its outermost parallel loops into the range of iterations that a call runs.
+
+use super::block::BlockState;
+use super::context::{Bound, Lowering};
+use crate::codegen::host::lir::{Builder, Value};
+use crate::ir::{Block, Function, IndexExpr, IndexExprs, LoopKind, Op, ParamRole, Type};
+use crate::ops::OpKind;
+
+use super::access::{from_stored, stored};
+
+/// One flattened loop: where it starts, its step, and how many iterations it has.
+struct Level<'f> {
+    op: &'f Op,
+    lower: IndexExpr,
+    step: IndexExpr,
+    count: IndexExpr,
+}
+
+/// Binds the parameters to the words of the argument list.
+pub(super) fn bind_parameters(l: &mut Lowering<'_>, b: &mut Builder<'_>) {
+    let function = l.function;
+    // Scalars first: the types of tensors mention them.
+    for (i, param) in function.params.iter().enumerate() {
+        if let Type::Scalar(dtype) = function.ty(param.value) {
+            let raw = match param.role {
+                ParamRole::Extent { .. } | ParamRole::Stride { .. } => b.arg_i64(i),
+                _ => b.arg_scalar(i, stored(*dtype)),
+            };
+            let value = from_stored(b, raw, *dtype);
+            l.bind_scalar(param.value, value);
+        }
+    }
+    for (i, param) in function.params.iter().enumerate() {
+        match function.ty(param.value) {
+            Type::Tensor(ty) => {
+                let base = b.arg_ptr(i);
+                let tensor = l.describe_tensor(b, base, ty);
+                l.bind(param.value, Bound::Tensor(tensor));
+            }
+            Type::Scalar(_) => {}
+            _ => l.unsupported(param.loc, "a kernel parameter that is neither a tensor nor a scalar"),
+        }
+    }
+}
+
+/// Lowers the body of the kernel for the iterations `begin..end`; gives the number of iterations that there are.
+pub(super) fn lower_entry(l: &mut Lowering<'_>, b: &mut Builder<'_>) -> IndexExpr {
+    let function = l.function;
+    let levels = flattened(function);
+    let (begin, end) = (b.begin(), b.end());
+    let total = levels.iter().fold(IndexExpr::Const(1), |n, level| product(n, level.count.clone()));
+    b.for_each(begin, end, 1, |b, iteration| {
+        let indices = decompose(b, &levels, iteration);
+        lower_levels(l, b, &function.body, &levels, &indices);
+    });
+    total
+}
+
+fn product(a: IndexExpr, b: IndexExpr) -> IndexExpr {
+    IndexExpr::binary(OpKind::Mul, a, b).unwrap_or(IndexExpr::Const(1))
+}
+
+/// The perfectly nested parallel loops at the top of the kernel, outermost first.
+fn flattened(function: &Function) -> Vec<Level<'_>> {
+    let exprs = IndexExprs::new(function);
+    let mut levels = Vec::new();
+    let mut block = &function.body;
+    while let Some(level) = only_loop(block).and_then(|op| level(&exprs, op)) {
+        block = &level.op.regions[0];
+        levels.push(level);
+    }
+    levels
+}
+
+/// The loop of a block that holds nothing else than it and pure scalar operations.
+fn only_loop(block: &Block) -> Option<&Op> {
+    let mut found = None;
+    for op in &block.ops {
+        let scalar = op.kind == OpKind::Constant || op.kind.is_elementwise();
+        match op.kind {
+            OpKind::For if found.is_none() => found = Some(op),
+            // A division that fails is reported once per iteration then, which is harmless.
+            _ if scalar => {}
+            OpKind::View => {}
+            _ => return None,
+        }
+    }
+    found.filter(|op| op.results.is_empty() && matches!(op.attrs.loop_kind(), LoopKind::Parallel | LoopKind::Spmd))
+}
+
+fn level<'f>(exprs: &IndexExprs<'_>, op: &'f Op) -> Option<Level<'f>> {
+    let of = |i: usize| exprs.of(op.operands[i]);
+    let (lower, upper, step) = (of(0)?, of(1)?, of(2)?);
+    let length = IndexExpr::binary(OpKind::Sub, upper, lower.clone())?;
+    let length = IndexExpr::binary(OpKind::Max, length, IndexExpr::Const(0))?;
+    Some(Level { op, lower, count: IndexExpr::ceil_div(length, step.clone()), step })
+}
+
+/// The loop indices of an iteration number; the last loop runs fastest.
+fn decompose(b: &mut Builder<'_>, levels: &[Level<'_>], iteration: Value) -> Vec<Value> {
+    let mut rest = iteration;
+    let mut indices = Vec::new();
+    for (depth, level) in levels.iter().enumerate().rev() {
+        let number = if depth == 0 {
+            rest
+        } else {
+            let count = evaluate(b, &level.count);
+            let number = b.urem(rest, count);
+            rest = b.udiv(rest, count);
+            number
+        };
+        let (lower, step) = (evaluate(b, &level.lower), evaluate(b, &level.step));
+        let distance = b.mul(number, step);
+        indices.push(b.add(lower, distance));
+    }
+    indices.reverse();
+    indices
+}
+
+/// The value of an index expression over the kernel's arguments.
+fn evaluate(b: &mut Builder<'_>, expr: &IndexExpr) -> Value {
+    use IndexExpr as E;
+    let mut two = |x: &IndexExpr, y: &IndexExpr| (evaluate(b, x), evaluate(b, y));
+    match expr {
+        E::Const(n) => b.index(*n),
+        E::Arg(i) => b.arg_i64(*i),
+        E::Add(x, y) => {
+            let (x, y) = two(x, y);
+            b.add(x, y)
+        }
+        E::Sub(x, y) => {
+            let (x, y) = two(x, y);
+            b.sub(x, y)
+        }
+        E::Mul(x, y) => {
+            let (x, y) = two(x, y);
+            b.mul(x, y)
+        }
+        E::Min(x, y) => {
+            let (x, y) = two(x, y);
+            b.min(x, y)
+        }
+        E::Max(x, y) => {
+            let (x, y) = two(x, y);
+            b.max(x, y)
+        }
+        E::Div(x, y) => {
+            let (x, y) = two(x, y);
+            divide(b, x, y, |b, x, y| b.sdiv(x, y))
+        }
+        E::Rem(x, y) => {
+            let (x, y) = two(x, y);
+            divide(b, x, y, |b, x, y| b.srem(x, y))
+        }
+        E::CeilDiv(x, y) => {
+            let (x, y) = two(x, y);
+            let one = b.index(1);
+            let less = b.sub(y, one);
+            let up = b.add(x, less);
+            divide(b, up, y, |b, x, y| b.sdiv(x, y))
+        }
+    }
+}
+
+/// A division that gives 0 for a divisor of 0.
+fn divide(b: &mut Builder<'_>, x: Value, y: Value, op: impl FnOnce(&mut Builder<'_>, Value, Value) -> Value) -> Value {
+    let (zero, one) = (b.index(0), b.index(1));
+    let bad = b.cmp(crate::codegen::host::lir::Cmp::Eq, y, zero);
+    let divisor = b.select(bad, one, y);
+    let quotient = op(b, x, divisor);
+    b.select(bad, zero, quotient)
+}
+
+fn lower_levels<'f>(
+    l: &mut Lowering<'f>,
+    b: &mut Builder<'_>,
+    block: &'f Block,
+    levels: &[Level<'f>],
+    indices: &[Value],
+) {
+    let mut state = BlockState::new(block);
+    let Some((level, inner)) = levels.split_first() else {
+        l.lower_block(b, &mut state);
+        return l.close(state);
+    };
+    for (position, op) in block.ops.iter().enumerate() {
+        state.position = position;
+        if std::ptr::eq(op, level.op) {
+            l.bind_scalar(op.regions[0].args[0], indices[0]);
+            lower_levels(l, b, &op.regions[0], inner, &indices[1..]);
+        } else {
+            l.lower_op(b, &mut state, op);
+        }
+    }
+    l.close(state);
+}

@@ -1,0 +1,135 @@
+//! Splits the work on one row into segments: column loops, with narrow values computed between them.
+//!
+//! The result of a row reduction exists only after its column loop, so whatever depends on it belongs to a later segment. A wide value that
+//! several segments need is computed again where that is cheap, and otherwise kept in a row buffer by the first of them.
+
+use std::collections::BTreeSet;
+
+use super::access::Access;
+use super::graph::{Node, NodeId, NodeKind, Sink};
+
+/// A wide value up to this weight is computed again rather than kept.
+const CHEAP: u32 = 4;
+
+/// One column loop.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Segment {
+    /// Row reductions whose operand it visits.
+    pub reductions: Vec<NodeId>,
+    /// Wide values that it keeps for later segments.
+    pub kept: Vec<NodeId>,
+    /// Indices of wide sinks.
+    pub sinks: Vec<usize>,
+    /// Weight of one iteration's body in simple vector instructions.
+    pub weight: u32,
+}
+
+/// The segments of a group and what is kept between them.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub segments: Vec<Segment>,
+    /// For each node, the segment that keeps it in a row buffer.
+    pub home: Vec<Option<usize>>,
+    /// Nodes that are needed at all.
+    pub needed: Vec<bool>,
+}
+
+/// Plans a group. `is_written` tells of a region whether the group itself writes it: then it is read in the first segment, before any write.
+pub(super) fn plan(nodes: &[Node<'_>], sinks: &[Sink], is_written: impl Fn(&Access) -> bool) -> Plan {
+    let level = levels(nodes);
+    let mut plan = Plan { segments: Vec::new(), home: vec![None; nodes.len()], needed: vec![false; nodes.len()] };
+    let mut visits: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); nodes.len()];
+    for (i, sink) in sinks.iter().enumerate() {
+        plan.needed[sink.node()] = true;
+        if let Some(arg) = sink.row_args() {
+            plan.needed[arg] = true;
+        }
+        if !nodes[sink.node()].narrow {
+            let at = sink.row_args().map_or(0, |arg| level[arg]).max(level[sink.node()]);
+            visits[sink.node()].insert(at);
+            plan.segment(at).sinks.push(i);
+        }
+    }
+    let costs = costs(nodes);
+    for n in (0..nodes.len()).rev() {
+        if !plan.needed[n] {
+            continue;
+        }
+        let node = &nodes[n];
+        if let NodeKind::Reduce { arg, .. } = node.kind {
+            plan.needed[arg] = true;
+            if !nodes[arg].narrow {
+                visits[arg].insert(level[arg]);
+                plan.segment(level[arg]).reductions.push(n);
+            }
+            continue;
+        }
+        let at = plan.place(n, node, &visits[n], costs[n], &is_written);
+        for arg in node.kind.args() {
+            plan.needed[arg] = true;
+            visits[arg].extend(&at);
+        }
+        for s in at {
+            plan.segment(s).weight += node.kind.weight();
+        }
+    }
+    for segment in &mut plan.segments {
+        segment.reductions.reverse();
+        segment.kept.reverse();
+        segment.weight += (segment.reductions.len() + segment.kept.len() + segment.sinks.len()) as u32;
+    }
+    plan
+}
+
+impl Plan {
+    fn segment(&mut self, level: usize) -> &mut Segment {
+        if self.segments.len() <= level {
+            self.segments.resize_with(level + 1, Segment::default);
+        }
+        &mut self.segments[level]
+    }
+
+    /// The segments that compute node `n`; decides whether the first one keeps it for the others.
+    fn place(
+        &mut self,
+        n: NodeId,
+        node: &Node<'_>,
+        visits: &BTreeSet<usize>,
+        cost: u32,
+        is_written: &impl Fn(&Access) -> bool,
+    ) -> BTreeSet<usize> {
+        let pinned = matches!(&node.kind, NodeKind::Memory(access) if is_written(access));
+        let Some(&first) = visits.first().filter(|_| !node.narrow) else { return BTreeSet::new() };
+        let first = if pinned { 0 } else { first };
+        let elsewhere = visits.iter().any(|&v| v != first);
+        if !elsewhere || (cost <= CHEAP && !pinned) {
+            return visits.clone();
+        }
+        self.home[n] = Some(first);
+        self.segment(first).kept.push(n);
+        BTreeSet::from([first])
+    }
+}
+
+/// For wide nodes the earliest segment that can compute them, for narrow ones the segment before which they are known.
+fn levels(nodes: &[Node<'_>]) -> Vec<usize> {
+    let mut level = vec![0; nodes.len()];
+    for (n, node) in nodes.iter().enumerate() {
+        let args = node.kind.args().into_iter().map(|a| level[a]).max().unwrap_or(0);
+        let after = matches!(node.kind, NodeKind::Reduce { arg, .. } if !nodes[arg].narrow);
+        level[n] = args + usize::from(after);
+    }
+    level
+}
+
+/// Weight of computing each wide node from memory and narrow values.
+fn costs(nodes: &[Node<'_>]) -> Vec<u32> {
+    let mut costs = vec![0u32; nodes.len()];
+    for (n, node) in nodes.iter().enumerate() {
+        if !node.narrow {
+            let args: u32 = node.kind.args().into_iter().map(|a| costs[a]).sum();
+            costs[n] = args.saturating_add(node.kind.weight());
+        }
+    }
+    costs
+}

@@ -1,0 +1,5 @@
+//! Kernels built as IR, lowered, compiled and run.
+
+mod kernels;
+mod run;
+mod softmax;

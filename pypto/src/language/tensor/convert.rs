@@ -1,1 +1,0 @@
-//! Conversions from and to other libraries' arrays.

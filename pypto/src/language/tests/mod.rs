@@ -1,3 +1,0 @@
-//! The language as kernels use it: verbatim bodies, run eagerly.
-
-mod kernels;
