@@ -12,6 +12,7 @@ pub mod jit;
 pub mod language;
 pub mod ops;
 pub mod passes;
+pub mod prelude;
 pub mod runtime;
 
 pub use pypto_macros::{function, jit, program};

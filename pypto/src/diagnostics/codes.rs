@@ -66,6 +66,7 @@ codes! {
     MEMORY = 0218 "values do not fit into on-chip memory";
     TARGET_SUPPORT = 0219 "the target does not have the operation";
     UNSUPPORTED = 0220 "a construct that the compiler does not translate";
+    ASSERTION = 0221 "an assertion is false for the arguments of the specialization";
 
     READ_BEFORE_WRITE = 0301 "an `#[out]` parameter is read before it is written";
     NOT_WRITTEN = 0302 "an `#[out]` parameter is not written in full";

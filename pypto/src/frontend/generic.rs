@@ -87,6 +87,16 @@ pub enum Dim {
     Any { span: Span },
 }
 
+impl Dim {
+    /// The entry's place.
+    pub fn span(&self) -> Span {
+        match self {
+            Dim::Name { name, .. } => name.span,
+            Dim::Literal { span, .. } | Dim::Any { span } => *span,
+        }
+    }
+}
+
 /// A compile-time integer of `meta(..)` with its default.
 #[derive(Clone, Copy, Debug)]
 pub struct Meta {

@@ -3,7 +3,9 @@
 
 mod check_call;
 pub mod generic;
+pub mod instantiate;
 pub mod specialization;
 mod suggest;
 
+pub use instantiate::instantiate;
 pub use specialization::{ArgumentSpec, ParamSpec, Specialization, Strides};

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use super::dtype::DType;
 use super::nodes::{Block, Function, Op, ValueId};
+use super::types::{Extent, Type};
 use crate::ops::OpKind;
 use crate::ops::fold::Literal;
 
@@ -119,6 +121,7 @@ impl fmt::Display for IndexExpr {
 
 /// Where the pure index values of a function come from: parameters, and operations of its top-level block.
 pub struct IndexExprs<'a> {
+    function: &'a Function,
     params: HashMap<ValueId, usize>,
     definitions: HashMap<ValueId, &'a Op>,
 }
@@ -127,7 +130,7 @@ impl<'a> IndexExprs<'a> {
     /// Reads the definitions of `function`, also those inside regions.
     pub fn new(function: &'a Function) -> IndexExprs<'a> {
         let params = function.params.iter().enumerate().map(|(i, p)| (p.value, i)).collect();
-        let mut exprs = IndexExprs { params, definitions: HashMap::new() };
+        let mut exprs = IndexExprs { function, params, definitions: HashMap::new() };
         exprs.collect(&function.body);
         exprs
     }
@@ -144,6 +147,9 @@ impl<'a> IndexExprs<'a> {
     /// The value as an expression over parameters; `None` where it depends on memory, on a loop, or is no integer
     /// arithmetic.
     pub fn of(&self, value: ValueId) -> Option<IndexExpr> {
+        if !self.function.ty(value).dtype().is_some_and(DType::is_integer) {
+            return None;
+        }
         if let Some(position) = self.params.get(&value) {
             return Some(IndexExpr::Arg(*position));
         }
@@ -154,24 +160,27 @@ impl<'a> IndexExprs<'a> {
                 _ => None,
             },
             // Widening keeps the value: arguments are passed as `i64` already.
-            (OpKind::Cast, [x]) if op.attrs.dtype()? == super::DType::I64 => self.of(*x),
-            (kind, [a, b]) => IndexExpr::binary(kind, self.of(*a)?, self.of(*b)?),
+            (OpKind::Cast, [x]) if op.attrs.dtype() == Some(DType::I64) => self.of(*x),
+            // Narrower arithmetic wraps elsewhere.
+            (kind, [a, b]) if *self.function.ty(value) == Type::INDEX => {
+                IndexExpr::binary(kind, self.of(*a)?, self.of(*b)?)
+            }
             _ => None,
         }
     }
 
     /// An extent as an expression.
-    pub fn extent(&self, extent: super::Extent) -> Option<IndexExpr> {
+    pub fn extent(&self, extent: Extent) -> Option<IndexExpr> {
         match extent {
-            super::Extent::Const(n) => Some(IndexExpr::Const(n)),
-            super::Extent::Value(v) => self.of(v),
+            Extent::Const(n) => Some(IndexExpr::Const(n)),
+            Extent::Value(v) => self.of(v),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Builder, Direction, FileId, FunctionKind, Loc, ParamRole, Type};
+    use super::super::{Builder, Direction, FileId, FunctionKind, Loc, ParamRole};
     use super::*;
 
     #[test]

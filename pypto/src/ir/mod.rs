@@ -16,7 +16,9 @@ pub mod facts;
 pub mod index_expr;
 pub mod loc;
 pub mod nodes;
+pub mod text;
 pub mod types;
+pub mod verifier;
 
 pub use builder::Builder;
 pub use dtype::{DType, Round};
@@ -27,3 +29,4 @@ pub use nodes::{
     ValueInfo,
 };
 pub use types::{Extent, TensorType, TileType, Type};
+pub use verifier::{verify, verify_function};

@@ -85,6 +85,20 @@ pub enum Direction {
     InOut,
 }
 
+impl Direction {
+    /// Every direction, in declaration order.
+    pub const ALL: [Direction; 3] = [Direction::In, Direction::Out, Direction::InOut];
+
+    /// The spelling in the IR text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::In => "in",
+            Direction::Out => "out",
+            Direction::InOut => "inout",
+        }
+    }
+}
+
 /// What a parameter stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParamRole {

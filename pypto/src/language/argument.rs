@@ -4,8 +4,7 @@ use std::marker::PhantomData;
 
 use crate::ir::DType;
 
-/// The largest number of dimensions of a tensor.
-pub const MAX_RANK: usize = 6;
+pub use crate::ops::reference::MAX_RANK;
 
 /// A tensor argument: its layout, and its memory for as long as `'a`.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 pub mod fold;
 pub mod math;
+pub mod reference;
 pub mod rules;
 pub mod table;
 

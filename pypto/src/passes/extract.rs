@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::accesses;
 use super::definitions::{Definitions, free_values};
 use super::ranges::Ranges;
-use super::segments::{is_scalar, work_block};
+use super::segments::{is_parallel, is_scalar, work_block};
 use super::transplant::{ValueMap, copy_op, map_type};
 use crate::ir::{
     Attr, AttrKey, Attrs, Block, DType, Direction, Extent, Function, FunctionKind, Loc, Op, Param, ParamRole, Type,
@@ -20,7 +20,7 @@ use crate::ops::OpKind;
 /// What the orchestration knows of values that kernels take from outside.
 #[derive(Debug, Default)]
 pub struct Outside {
-    /// Operations that may be repeated: scalar arithmetic, views, and tiles that are cheap to make again.
+    /// Operations that may be repeated: scalar arithmetic, reads, views, and tiles that are cheap to make again.
     pub repeatable: HashMap<ValueId, Op>,
     /// Tensors that hold tiles of earlier kernels.
     pub stored: HashMap<ValueId, ValueId>,
@@ -60,6 +60,7 @@ pub fn extract(
         front: Vec::new(),
         tiles: Vec::new(),
         through_root: Vec::new(),
+        may_read: false,
     };
     extractor.import_all(ops, outputs);
     extractor.fill(ops, outputs);
@@ -81,6 +82,8 @@ struct Extractor<'a> {
     /// Roots that several tensors of the kernel share, one of them written: views are taken inside, so that distinct
     /// parameters never overlap.
     through_root: Vec<ValueId>,
+    /// Whether scalars may be read again inside: not those that the loops of the nest need.
+    may_read: bool,
 }
 
 impl Extractor<'_> {
@@ -96,6 +99,12 @@ impl Extractor<'_> {
         for tensor in tensors {
             self.import(tensor);
         }
+        for value in loop_heads(ops, self.source) {
+            if free.contains(&value) {
+                self.import(value);
+            }
+        }
+        self.may_read = true;
         for value in free {
             self.import(value);
         }
@@ -105,12 +114,12 @@ impl Extractor<'_> {
     fn tensors_behind(&self, value: ValueId, found: &mut Vec<ValueId>) {
         match self.source.ty(value) {
             Type::Tensor(_) if !found.contains(&value) => found.push(value),
-            Type::Tile(_) => match (self.outside.stored.get(&value), self.outside.repeatable.get(&value)) {
+            Type::Tensor(_) | Type::Event => {}
+            _ => match (self.outside.stored.get(&value), self.outside.repeatable.get(&value)) {
                 (Some(tensor), _) => self.tensors_behind(*tensor, found),
                 (None, Some(op)) => op.operands.iter().for_each(|v| self.tensors_behind(*v, found)),
                 (None, None) => {}
             },
-            _ => {}
         }
     }
 
@@ -156,10 +165,17 @@ impl Extractor<'_> {
     }
 
     fn import_scalar(&mut self, value: ValueId) -> ValueId {
-        match self.outside.repeatable.get(&value) {
-            Some(op) if is_scalar(op, self.source) => self.repeat(value, false),
-            _ => self.parameter(value),
+        let reads = self.reads(value);
+        if !self.outside.repeatable.contains_key(&value) || (reads && !self.may_read) {
+            return self.parameter(value);
         }
+        self.repeat(value, reads)
+    }
+
+    /// Whether making a scalar again reads memory.
+    fn reads(&self, value: ValueId) -> bool {
+        let op = self.outside.repeatable.get(&value);
+        op.is_some_and(|op| op.kind == OpKind::Read || op.operands.iter().any(|v| self.reads(*v)))
     }
 
     fn import_tile(&mut self, value: ValueId) -> ValueId {
@@ -182,14 +198,14 @@ impl Extractor<'_> {
     }
 
     /// Repeats the operation that defines `value` inside the kernel.
-    fn repeat(&mut self, value: ValueId, tile: bool) -> ValueId {
+    fn repeat(&mut self, value: ValueId, inside: bool) -> ValueId {
         let outside = self.outside;
         let Some(op) = outside.repeatable.get(&value) else { return self.parameter(value) };
         for used in free_values([op], self.source) {
             self.import(used);
         }
         let copy = copy_op(op, self.source, &mut self.kernel, &mut self.map);
-        if tile {
+        if inside {
             self.tiles.push(copy);
         } else {
             self.front.push(copy);
@@ -276,6 +292,20 @@ impl Extractor<'_> {
         }
         ParamRole::Scalar
     }
+}
+
+/// What the bounds of the perfectly nested parallel loops are made of.
+fn loop_heads(ops: &[Op], source: &Function) -> Vec<ValueId> {
+    let mut found = Vec::new();
+    let mut level = ops;
+    while let Some(nest) = level.iter().find(|op| is_parallel(op)) {
+        found.extend(nest.operands.iter().copied());
+        for op in level.iter().filter(|op| is_scalar(op, source)) {
+            found.extend(op.operands.iter().copied());
+        }
+        level = &nest.regions[0].ops;
+    }
+    found
 }
 
 /// Whether an operation, or one nested in it, writes to `tensor` directly.

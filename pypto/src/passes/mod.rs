@@ -9,6 +9,7 @@ pub mod fold_accumulate;
 pub mod fold_transpose;
 pub mod outline;
 mod overlap;
+pub mod pipeline;
 pub mod prove_parallel;
 pub mod ranges;
 pub mod segments;

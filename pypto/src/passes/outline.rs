@@ -45,9 +45,38 @@ pub fn outline(program: &mut Program) -> Result<(), Diagnostics> {
         let body = outliner.block(body)?;
         function.body = body;
         function.kind = FunctionKind::Orchestration;
+        remove_dead(function);
     }
     program.functions.extend(kernels);
     Ok(())
+}
+
+/// Drops what the orchestration no longer needs itself: scalars that only kernels use, and memory that nobody touches.
+fn remove_dead(function: &mut Function) {
+    let mut body = std::mem::take(&mut function.body);
+    let mut used: HashSet<ValueId> = body.yields.iter().copied().collect();
+    sweep(&mut body, function, &mut used);
+    function.body = body;
+}
+
+fn sweep(block: &mut Block, function: &Function, used: &mut HashSet<ValueId>) {
+    used.extend(block.yields.iter().copied());
+    let ops = std::mem::take(&mut block.ops);
+    for mut op in ops.into_iter().rev() {
+        let removable = matches!(op.kind, OpKind::Read | OpKind::Alloc | OpKind::View) || is_scalar(&op, function);
+        if removable && !op.results.iter().any(|v| used.contains(v)) {
+            continue;
+        }
+        for region in &mut op.regions {
+            // What one iteration yields, the next one uses.
+            sweep(region, function, used);
+        }
+        for_each_use(&op, function, &mut |v| {
+            used.insert(v);
+        });
+        block.ops.push(op);
+    }
+    block.ops.reverse();
 }
 
 /// What tensors stem from, and which roots each operation writes.
@@ -160,28 +189,33 @@ impl Outliner<'_> {
     fn note_repeatable(&mut self, block: &Block, last_use: &LastUse) {
         let written: Vec<HashSet<ValueId>> =
             block.ops.iter().map(|op| self.roots.written(op, self.function, self.taken)).collect();
+        // Position of the operation that changes what a value was read from.
+        let mut changes: HashMap<ValueId, usize> = HashMap::new();
         for (position, op) in block.ops.iter().enumerate() {
-            let repeatable = match op.kind {
-                OpKind::View => true,
-                OpKind::Full | OpKind::Iota => true,
-                OpKind::Load => {
-                    let root = self.roots.root(op.operands[0]);
-                    let last = last_use.get(&op.results[0]).copied().unwrap_or(position);
-                    let until = last.saturating_add(1).min(written.len());
-                    !written[position + 1..until.max(position + 1)].iter().any(|w| w.contains(&root))
-                }
-                OpKind::Transpose | OpKind::Broadcast | OpKind::SetValid | OpKind::Slice => {
-                    let source = &op.operands[0];
-                    // The source is read where the result is: it has to last as long.
-                    let lasts = last_use.get(&op.results[0]) <= last_use.get(source);
-                    lasts && self.outside.repeatable.contains_key(source)
-                }
-                OpKind::Div | OpKind::Rem => is_scalar(op, self.function) && self.divides_by_constant(op),
-                _ => is_scalar(op, self.function) && op.kind.info().effect == Effect::Pure,
-            };
-            if repeatable {
-                self.outside.repeatable.insert(op.result(), op.clone());
+            if !self.can_repeat(op) {
+                continue;
             }
+            let mut change = op.operands.iter().filter_map(|v| changes.get(v)).copied().min();
+            if matches!(op.kind, OpKind::Load | OpKind::Read) {
+                let root = self.roots.root(op.operands[0]);
+                let next = written[position + 1..].iter().position(|w| w.contains(&root));
+                change = change.into_iter().chain(next.map(|n| n + position + 1)).min();
+            }
+            let last = last_use.get(&op.results[0]).copied().unwrap_or(position);
+            if change.is_none_or(|change| last < change) {
+                self.outside.repeatable.insert(op.results[0], op.clone());
+                changes.extend(change.map(|change| (op.results[0], change)));
+            }
+        }
+    }
+
+    fn can_repeat(&self, op: &Op) -> bool {
+        let made_again = |v: &ValueId| self.outside.repeatable.contains_key(v);
+        match op.kind {
+            OpKind::View | OpKind::Full | OpKind::Iota | OpKind::Load | OpKind::Read => true,
+            OpKind::Transpose | OpKind::Broadcast | OpKind::SetValid | OpKind::Slice => made_again(&op.operands[0]),
+            OpKind::Div | OpKind::Rem => is_scalar(op, self.function) && self.divides_by_constant(op),
+            _ => is_scalar(op, self.function) && op.kind.info().effect == Effect::Pure,
         }
     }
 
@@ -291,7 +325,10 @@ impl Outliner<'_> {
         }
         let loc = self.function.info(value).loc;
         let zero = index_constant(self.function, 0, out, loc);
-        out.push(simple_op(OpKind::Read, vec![tensor, zero], Attrs::new(), vec![value], loc));
+        let read = simple_op(OpKind::Read, vec![tensor, zero], Attrs::new(), vec![value], loc);
+        self.outside.repeatable.insert(zero, out[out.len() - 1].clone());
+        self.outside.repeatable.insert(value, read.clone());
+        out.push(read);
     }
 
     fn kernel_name(&self) -> String {

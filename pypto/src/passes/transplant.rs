@@ -16,12 +16,21 @@ pub fn map_type(ty: &Type, map: &ValueMap) -> Type {
     ty
 }
 
-/// A fresh value of `target` for `value` of `source`, entered into the map.
-pub fn fresh(value: ValueId, source: &Function, target: &mut Function, map: &mut ValueMap) -> ValueId {
-    let info = source.info(value);
-    let copy = target.add_value(map_type(&info.ty, map), info.name.clone(), info.loc);
-    map.insert(value, copy);
-    copy
+/// Fresh values for several that may name one another in their types, as carried tiles name their carried extents.
+fn fresh_all(values: &[ValueId], source: &Function, target: &mut Function, map: &mut ValueMap) -> Vec<ValueId> {
+    let copies: Vec<ValueId> = values
+        .iter()
+        .map(|v| {
+            let info = source.info(*v);
+            let copy = target.add_value(info.ty.clone(), info.name.clone(), info.loc);
+            map.insert(*v, copy);
+            copy
+        })
+        .collect();
+    for (value, copy) in values.iter().zip(&copies) {
+        target.values[copy.0 as usize].ty = map_type(source.ty(*value), map);
+    }
+    copies
 }
 
 /// A copy of an operation with everything nested in it.
@@ -31,11 +40,11 @@ pub fn copy_op(op: &Op, source: &Function, target: &mut Function, map: &mut Valu
     let operands = mapped(&op.operands, map);
     let mut regions = Vec::with_capacity(op.regions.len());
     for region in &op.regions {
-        let args = region.args.iter().map(|v| fresh(*v, source, target, map)).collect();
+        let args = fresh_all(&region.args, source, target, map);
         let ops = region.ops.iter().map(|nested| copy_op(nested, source, target, map)).collect();
         let yields = mapped(&region.yields, map);
         regions.push(Block { args, ops, yields });
     }
-    let results = op.results.iter().map(|v| fresh(*v, source, target, map)).collect();
+    let results = fresh_all(&op.results, source, target, map);
     Op { kind: op.kind, operands, attrs: op.attrs.clone(), regions, results, loc: op.loc }
 }

@@ -6,6 +6,7 @@
 pub mod compile;
 pub mod cpu;
 pub mod emit_llvm;
+pub mod gemm;
 pub mod lir;
 pub mod llvm;
 pub mod loader;

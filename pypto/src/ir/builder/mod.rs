@@ -12,7 +12,7 @@ mod methods;
 mod scalar;
 mod shape;
 
-pub use control::ForLoop;
+pub use control::{ForLoop, Varying};
 
 use std::collections::HashMap;
 
@@ -108,6 +108,11 @@ impl Builder {
     /// What is known of an index scalar.
     pub fn fact(&self, value: ValueId) -> Fact {
         self.facts.get(&value).copied().unwrap_or(Fact::ANY)
+    }
+
+    /// How an index scalar was computed, where one operation computed it.
+    pub fn definition(&self, value: ValueId) -> Option<(OpKind, &[ValueId])> {
+        self.definitions.get(&value).map(|(kind, operands)| (*kind, operands.as_slice()))
     }
 
     /// The value of a scalar that is a known constant.

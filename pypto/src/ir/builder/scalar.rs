@@ -9,6 +9,9 @@ use crate::ops::fold::{FoldError, Literal, fold, integer_range};
 use crate::ops::rules::{Request, RuleError};
 use crate::ops::{Effect, OpKind};
 
+/// How many levels of `min` or `max` are searched for an operand.
+const NESTED_EXTREMA: u32 = 4;
+
 /// Identifies a pure scalar operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
@@ -221,13 +224,10 @@ impl Builder {
 
     /// `min` or `max` that facts decide, or that the other operand already contains.
     fn extremum(&self, kind: OpKind, a: ValueId, b: ValueId) -> Option<ValueId> {
-        let contains = |outer: ValueId, inner: ValueId| {
-            self.definitions.get(&outer).is_some_and(|(k, operands)| *k == kind && operands.contains(&inner))
-        };
-        if a == b || contains(a, b) {
+        if a == b || self.contains(kind, a, b, NESTED_EXTREMA) {
             return Some(a);
         }
-        if contains(b, a) {
+        if self.contains(kind, b, a, NESTED_EXTREMA) {
             return Some(b);
         }
         if *self.ty(a) != Type::INDEX {
@@ -242,6 +242,14 @@ impl Builder {
             return None;
         };
         Some(if kind == OpKind::Min { small } else { large })
+    }
+
+    /// Whether `outer` is a chain of the same `min` or `max` with `inner` in it.
+    fn contains(&self, kind: OpKind, outer: ValueId, inner: ValueId, levels: u32) -> bool {
+        let Some((found, operands)) = self.definitions.get(&outer) else { return false };
+        *found == kind
+            && (operands.contains(&inner)
+                || (levels > 0 && operands.iter().any(|o| self.contains(kind, *o, inner, levels - 1))))
     }
 
     /// `(x + c) - x` and `(c + x) - x` are `c`. Exact also where the sum wraps.

@@ -1,0 +1,219 @@
+//! The micro-kernel: MR x NR results in registers, one helper function per module and accumulator type.
+//!
+//! Packed A is a sequence of chunks of W steps: [chunk][row][W], so that packing copies whole vectors; packed B is [step][NR].
+
+use super::{I, P, Problem};
+use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
+
+/// Operands of one call.
+pub(super) struct Tile {
+    pub depth: Value,
+    pub a: Value,
+    pub b: Value,
+    pub c: Value,
+    pub c_stride: Value,
+    pub init: Value,
+    pub init_stride: Value,
+    /// 1 when the result is added to the initial value, 0 when it is stored as it is.
+    pub adds: Value,
+}
+
+/// Name of the micro-kernel's function for an accumulator type.
+pub(super) fn name(acc: Elem) -> String {
+    format!("gemm_kernel_{acc}")
+}
+
+/// Computes a whole tile.
+pub(super) fn call(b: &mut Builder<'_>, acc: Elem, tile: &Tile) {
+    let args = [tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
+    b.call(&name(acc), &[I, P, P, P, I, P, I, I], &[], &args, |b, p| {
+        let tile =
+            Tile { depth: p[0], a: p[1], b: p[2], c: p[3], c_stride: p[4], init: p[5], init_stride: p[6], adds: p[7] };
+        body(b, acc, &tile);
+        Vec::new()
+    });
+}
+
+/// One multiply-accumulate in the accumulator's type.
+pub(super) fn mul_add(b: &mut Builder<'_>, acc: Elem, x: Value, y: Value, sum: Value) -> Value {
+    if acc == Elem::F32 {
+        return b.fma(x, y, sum);
+    }
+    let product = b.mul(x, y);
+    b.add(sum, product)
+}
+
+fn body(b: &mut Builder<'_>, acc: Elem, tile: &Tile) {
+    let target = b.target();
+    let (mr, vectors, lanes) = (target.mr, target.nr_vectors, target.lanes as i64);
+    let zeros = vec![b.constant(Type::Vector(acc), 0); mr * vectors];
+    let (zero, one, chunk) = (b.index(0), b.index(1), b.index(lanes));
+    let rest = b.urem(tile.depth, chunk);
+    let whole = b.sub(tile.depth, rest);
+    let sums = b.for_loop(zero, whole, chunk, &zeros, |b, k, sums| {
+        let (a, bp) = chunk_at(b, acc, tile, k);
+        let mut sums = sums.to_vec();
+        for step in 0..lanes {
+            let row = b.index(step * target.nr() as i64);
+            let bp = b.addr(bp, acc, row);
+            update(b, acc, &mut sums, bp, |b, r| {
+                let at = b.index(r as i64 * lanes + step);
+                b.load_splat(acc, a, at)
+            });
+        }
+        sums
+    });
+    let (a, bp) = chunk_at(b, acc, tile, whole);
+    let sums = b.for_loop(zero, rest, one, &sums, |b, step, sums| {
+        let nr = b.index(target.nr() as i64);
+        let row = b.mul(step, nr);
+        let bp = b.addr(bp, acc, row);
+        let mut sums = sums.to_vec();
+        let a = b.addr(a, acc, step);
+        update(b, acc, &mut sums, bp, |b, r| {
+            let at = b.index(r as i64 * lanes);
+            b.load_splat(acc, a, at)
+        });
+        sums
+    });
+    finish(b, acc, tile, &sums);
+}
+
+/// Where step k, the first of a chunk, lies in packed A and B.
+fn chunk_at(b: &mut Builder<'_>, acc: Elem, tile: &Tile, k: Value) -> (Value, Value) {
+    let target = b.target();
+    let (mr, nr) = (b.index(target.mr as i64), b.index(target.nr() as i64));
+    let (a, row) = (b.mul(k, mr), b.mul(k, nr));
+    (b.addr(tile.a, acc, a), b.addr(tile.b, acc, row))
+}
+
+/// One step: the row of B times each row's element of A.
+fn update(
+    b: &mut Builder<'_>,
+    acc: Elem,
+    sums: &mut [Value],
+    row: Value,
+    mut element: impl FnMut(&mut Builder<'_>, usize) -> Value,
+) {
+    let target = b.target();
+    let (vectors, lanes) = (target.nr_vectors, target.lanes as i64);
+    let columns = (0..vectors)
+        .map(|v| {
+            let at = b.index(v as i64 * lanes);
+            b.load(Type::Vector(acc), row, at)
+        })
+        .collect::<Vec<_>>();
+    for r in 0..target.mr {
+        let x = element(b, r);
+        for (v, &y) in columns.iter().enumerate() {
+            let sum = &mut sums[r * vectors + v];
+            *sum = mul_add(b, acc, x, y, *sum);
+        }
+    }
+}
+
+/// Adds the initial values where there are some, and stores.
+fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]) {
+    let target = b.target();
+    let vectors = target.nr_vectors;
+    let zero = b.index(0);
+    let place = |b: &mut Builder<'_>, base: Value, stride: Value, i: usize| {
+        let row = b.index((i / vectors) as i64);
+        let offset = b.mul(row, stride);
+        let row = b.addr(base, acc, offset);
+        (row, b.index((i % vectors * target.lanes) as i64))
+    };
+    let adds = b.cmp(Cmp::Ne, tile.adds, zero);
+    let sums = b.if_else(
+        adds,
+        |b| {
+            let add = |(i, &sum): (usize, &Value)| {
+                let (row, at) = place(b, tile.init, tile.init_stride, i);
+                let old = b.load(Type::Vector(acc), row, at);
+                b.add(old, sum)
+            };
+            sums.iter().enumerate().map(add).collect()
+        },
+        |_| sums.to_vec(),
+    );
+    for (i, &sum) in sums.iter().enumerate() {
+        let (row, at) = place(b, tile.c, tile.c_stride, i);
+        b.store(sum, row, at);
+    }
+}
+
+/// A tile that reaches over the edge: computed into the scratch tile, of which the valid part is merged into C.
+pub(super) fn edge(b: &mut Builder<'_>, acc: Elem, tile: &Tile, scratch: Value, rows: Value, columns: Value) {
+    let args = [
+        tile.depth,
+        tile.a,
+        tile.b,
+        tile.c,
+        tile.c_stride,
+        tile.init,
+        tile.init_stride,
+        tile.adds,
+        scratch,
+        rows,
+        columns,
+    ];
+    b.call(&format!("gemm_edge_{acc}"), &[I, P, P, P, I, P, I, I, P, I, I], &[], &args, |b, p| {
+        let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(b.target().mr as i64));
+        let whole =
+            Tile { depth: p[0], a: p[1], b: p[2], c: p[8], c_stride: nr, init: p[8], init_stride: zero, adds: zero };
+        call(b, acc, &whole);
+        let rows = b.min(p[9], mr);
+        let columns = b.min(p[10], nr);
+        let stride = [p[4], p[6], nr];
+        b.for_each(zero, rows, 1, |b, i| {
+            let offsets = stride.map(|s| b.mul(i, s));
+            let [c, init, sums] = [(p[3], 0), (p[5], 1), (p[8], 2)].map(|(base, s)| b.addr(base, acc, offsets[s]));
+            merge_row(b, acc, c, init, sums, p[7], columns);
+        });
+        Vec::new()
+    });
+}
+
+/// `c[j] = init[j] + sums[j]`, or `sums[j]` alone.
+pub(super) fn merge_row(
+    b: &mut Builder<'_>,
+    acc: Elem,
+    c: Value,
+    init: Value,
+    sums: Value,
+    adds: Value,
+    columns: Value,
+) {
+    let zero = b.index(0);
+    b.lanes_loop(zero, columns, 1, &[vec![]], |b, j, tail, _| {
+        let sum = b.load_vec(acc, sums, j, None, tail.mask());
+        let zero = b.index(0);
+        let adds = b.cmp(Cmp::Ne, adds, zero);
+        let value = b.if_else(
+            adds,
+            |b| {
+                let old = b.load_vec(acc, init, j, None, tail.mask());
+                vec![b.add(old, sum)]
+            },
+            |_| vec![sum],
+        );
+        b.store_vec(value[0], c, j, None, tail.mask());
+        vec![]
+    });
+}
+
+/// The product over an empty inner dimension: the initial value, or zeros.
+pub(super) fn fill(b: &mut Builder<'_>, acc: Elem, p: &Problem) {
+    let (zero, none) = (b.index(0), b.constant(Type::Vector(acc), 0));
+    let has_init = b.cmp(Cmp::Ne, p.has_init, zero);
+    b.for_each(zero, p.m, 1, |b, i| {
+        let (row, init_row) = (b.mul(i, p.c_stride), b.mul(i, p.init_stride));
+        let (row, init_row) = (b.addr(p.c, acc, row), b.addr(p.init, acc, init_row));
+        let zero = b.index(0);
+        b.lanes_loop(zero, p.n, 1, &[vec![]], |b, j, tail, _| {
+            let value = b.if_else(has_init, |b| vec![b.load_vec(acc, init_row, j, None, tail.mask())], |_| vec![none]);
+            b.store_vec(value[0], row, j, None, tail.mask());
+            vec![]
+        });
+    });
+}

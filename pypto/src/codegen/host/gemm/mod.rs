@@ -1,0 +1,327 @@
+//! Matrix multiplication `C[M,N] = init + A[M,K] * B[K,N]` as LIR.
+//!
+//! The loops are those of BLIS: columns in blocks that fit the outer caches, the inner dimension in blocks of [`KC`], rows in blocks that
+//! fit L2; A and B are copied ("packed") into the order in which the micro-kernel reads them, converted to the accumulator's type on the
+//! way. The micro-kernel computes MR x NR results in registers. One driver function per operand layout is shared by all products of a
+//! module; sizes and strides are its run-time arguments, so nothing is unrolled over the problem.
+//!
+//! Order of additions (part of the numeric contract): within a block of [`KC`] steps `acc = fma(a, b, acc)` from 0 with k ascending; then
+//! `c = c + acc`, where the first block stores `acc` or adds it to the initial value.
+
+mod few_rows;
+mod kernel;
+mod pack;
+
+#[cfg(test)]
+mod tests;
+
+use super::cpu::Target;
+use super::lir::{Builder, Cmp, Elem, Type, Value};
+use pack::Layout;
+
+/// Length of a block of the inner dimension.
+pub const KC: i64 = 256;
+/// Columns of a block of B.
+const NC: i64 = 2048;
+/// Row panels of a block of A.
+const PANELS: i64 = 16;
+
+/// One factor. Element (i, j) is at `ptr + i * row_stride + j * col_stride` elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    /// First element.
+    pub ptr: Value,
+    /// f32, f16, bf16 (accumulated in f32) or an integer type (accumulated in i32).
+    pub elem: Elem,
+    /// Sign of integers.
+    pub signed: bool,
+    /// Distance of rows in elements.
+    pub row_stride: Value,
+    /// Distance of columns in elements; the constant 1 selects the fast path.
+    pub col_stride: Value,
+}
+
+/// What the product is added to.
+#[derive(Clone, Copy, Debug)]
+pub enum Init {
+    /// Nothing: C is only written.
+    Zero,
+    /// The old value of C.
+    Accumulate,
+    /// One row of N elements of the accumulator's type at this pointer.
+    Bias(Value),
+}
+
+/// A product.
+#[derive(Clone, Copy, Debug)]
+pub struct Gemm {
+    /// Rows of A and C.
+    pub m: Value,
+    /// Columns of B and C.
+    pub n: Value,
+    /// Columns of A, rows of B.
+    pub k: Value,
+    /// Left factor.
+    pub a: Operand,
+    /// Right factor.
+    pub b: Operand,
+    /// Result, f32 or i32; rows are contiguous.
+    pub c: Value,
+    /// Distance of the rows of C in elements.
+    pub c_stride: Value,
+    /// Initial value.
+    pub init: Init,
+    /// [`scratch_bytes`] bytes, 64-byte aligned.
+    pub scratch: Value,
+}
+
+/// Scratch memory for products of at most these extents (`None`: unknown).
+pub fn scratch_bytes(target: Target, n: Option<usize>, k: Option<usize>) -> usize {
+    let (nr, lanes) = (target.nr(), target.lanes);
+    let depth = k.map_or(KC as usize, |k| k.min(KC as usize)).next_multiple_of(lanes);
+    let columns = n.map_or(NC as usize, |n| n.min(NC as usize)).next_multiple_of(nr);
+    // Packing transposed B writes whole vectors of rows, up to `lanes` beyond the last panel.
+    b_offset(target) as usize * 4 + (depth * columns + lanes * nr) * 4
+}
+
+/// Rows of a block of A.
+fn mc(target: Target) -> i64 {
+    target.mr as i64 * PANELS
+}
+
+/// Scratch layout in 4-byte elements: a tile for edges, packed A, packed B.
+fn a_offset(target: Target) -> i64 {
+    (target.mr * target.nr()).next_multiple_of(16) as i64
+}
+
+fn b_offset(target: Target) -> i64 {
+    a_offset(target) + mc(target) * KC
+}
+
+/// What tells the functions of different products apart.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    a: Layout,
+    b: Layout,
+    acc: Elem,
+}
+
+/// Writes the product.
+pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
+    let acc = if gemm.a.elem.is_float() { Elem::F32 } else { Elem::I32 };
+    let kind = Kind { a: Layout::of(b, &gemm.a), b: Layout::of(b, &gemm.b), acc };
+    let zero = b.index(0);
+    let (init, init_stride, has_init) = match gemm.init {
+        Init::Zero => (gemm.c, zero, 0),
+        Init::Accumulate => (gemm.c, gemm.c_stride, 1),
+        Init::Bias(row) => (row, zero, 1),
+    };
+    let has_init = b.index(has_init);
+    let args = [
+        gemm.m,
+        gemm.n,
+        gemm.k,
+        gemm.a.ptr,
+        gemm.a.row_stride,
+        gemm.a.col_stride,
+        gemm.b.ptr,
+        gemm.b.row_stride,
+        gemm.b.col_stride,
+        gemm.c,
+        gemm.c_stride,
+        init,
+        init_stride,
+        has_init,
+        gemm.scratch,
+    ];
+    let params = args.map(|v| b.ty(v));
+    let name = format!("gemm_{}_{}", kind.a.name(), kind.b.name());
+    b.call(&name, &params, &[], &args, |b, p| {
+        driver(b, kind, &Problem::from_params(p));
+        Vec::new()
+    });
+}
+
+/// The arguments of a driver.
+#[derive(Clone, Copy)]
+struct Problem {
+    m: Value,
+    n: Value,
+    k: Value,
+    a: Value,
+    a_strides: [Value; 2],
+    b: Value,
+    b_strides: [Value; 2],
+    c: Value,
+    c_stride: Value,
+    init: Value,
+    init_stride: Value,
+    has_init: Value,
+    scratch: Value,
+}
+
+impl Problem {
+    fn from_params(p: &[Value]) -> Problem {
+        Problem {
+            m: p[0],
+            n: p[1],
+            k: p[2],
+            a: p[3],
+            a_strides: [p[4], p[5]],
+            b: p[6],
+            b_strides: [p[7], p[8]],
+            c: p[9],
+            c_stride: p[10],
+            init: p[11],
+            init_stride: p[12],
+            has_init: p[13],
+            scratch: p[14],
+        }
+    }
+}
+
+fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
+    let zero = b.index(0);
+    let empty = b.cmp(Cmp::Eq, p.k, zero);
+    b.if_else(
+        empty,
+        |b| {
+            kernel::fill(b, kind.acc, p);
+            Vec::new()
+        },
+        |b| {
+            let mr = b.index(b.target().mr as i64);
+            let few = b.cmp(Cmp::Lt, p.m, mr);
+            // Few rows do not pay for packing B; streaming needs its rows contiguous.
+            let stream = if kind.b.is_row_contiguous() { few } else { b.bool(false) };
+            b.if_else(
+                stream,
+                |b| {
+                    few_rows::emit(b, kind, p);
+                    Vec::new()
+                },
+                |b| {
+                    blocked(b, kind, p);
+                    Vec::new()
+                },
+            );
+            Vec::new()
+        },
+    );
+}
+
+/// One block of the inner dimension, with the source of the initial value for it.
+struct Block {
+    k0: Value,
+    depth: Value,
+    init: Value,
+    init_stride: Value,
+    adds: Value,
+}
+
+fn block(b: &mut Builder<'_>, p: &Problem, k0: Value) -> Block {
+    let (zero, one, kc) = (b.index(0), b.index(1), b.index(KC));
+    let left = b.sub(p.k, k0);
+    let depth = b.min(left, kc);
+    let first = b.cmp(Cmp::Eq, k0, zero);
+    Block {
+        k0,
+        depth,
+        init: b.select(first, p.init, p.c),
+        init_stride: b.select(first, p.init_stride, p.c_stride),
+        adds: b.select(first, p.has_init, one),
+    }
+}
+
+fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
+    let target = b.target();
+    let (zero, offset_a, offset_b) = (b.index(0), b.index(a_offset(target)), b.index(b_offset(target)));
+    let (packed_a, packed_b) = (b.addr(p.scratch, Elem::F32, offset_a), b.addr(p.scratch, Elem::F32, offset_b));
+    b.for_each(zero, p.n, NC, |b, j0| {
+        let (nc, left) = (b.index(NC), b.sub(p.n, j0));
+        let columns = b.min(left, nc);
+        b.for_each(zero, p.k, KC, |b, k0| {
+            let block = block(b, p, k0);
+            let source = element(b, kind.b.elem, p.b, p.b_strides, k0, j0);
+            pack::pack_b(b, kind, source, p.b_strides, block.depth, columns, packed_b);
+            b.for_each(zero, p.m, mc(target), |b, i0| {
+                let (limit, left) = (b.index(mc(target)), b.sub(p.m, i0));
+                let rows = b.min(left, limit);
+                let source = element(b, kind.a.elem, p.a, p.a_strides, i0, block.k0);
+                pack::pack_a(b, kind, source, p.a_strides, rows, block.depth, packed_a);
+                let unit = one(b);
+                let c_at = element(b, kind.acc, p.c, [p.c_stride, unit], i0, j0);
+                let init_at = element(b, kind.acc, block.init, [block.init_stride, unit], i0, j0);
+                macro_kernel(b, kind, p, &block, [packed_a, packed_b, c_at, init_at], rows, columns);
+            });
+        });
+    });
+}
+
+/// All tiles of one packed block; `at` = packed A, packed B, C, initial value.
+fn macro_kernel(
+    b: &mut Builder<'_>,
+    kind: Kind,
+    p: &Problem,
+    block: &Block,
+    at: [Value; 4],
+    rows: Value,
+    columns: Value,
+) {
+    let target = b.target();
+    let (mr, nr) = (target.mr as i64, target.nr() as i64);
+    let [packed_a, packed_b, c, init] = at;
+    let padded = pack::padded_depth(b, block.depth);
+    let zero = b.index(0);
+    b.for_each(zero, columns, nr, |b, j| {
+        let offset = b.mul(j, block.depth);
+        let panel_b = b.addr(packed_b, kind.acc, offset);
+        b.for_each(zero, rows, mr, |b, i| {
+            let offset = b.mul(i, padded);
+            let panel_a = b.addr(packed_a, kind.acc, offset);
+            let unit = one(b);
+            let c = element(b, kind.acc, c, [p.c_stride, unit], i, j);
+            let init = element(b, kind.acc, init, [block.init_stride, unit], i, j);
+            let tile = kernel::Tile {
+                depth: block.depth,
+                a: panel_a,
+                b: panel_b,
+                c,
+                c_stride: p.c_stride,
+                init,
+                init_stride: block.init_stride,
+                adds: block.adds,
+            };
+            let (rows_left, columns_left) = (b.sub(rows, i), b.sub(columns, j));
+            let (mr_value, nr_value) = (b.index(mr), b.index(nr));
+            let (tall, wide) = (b.cmp(Cmp::Ge, rows_left, mr_value), b.cmp(Cmp::Ge, columns_left, nr_value));
+            let whole = b.and(tall, wide);
+            b.if_else(
+                whole,
+                |b| {
+                    kernel::call(b, kind.acc, &tile);
+                    Vec::new()
+                },
+                |b| {
+                    kernel::edge(b, kind.acc, &tile, p.scratch, rows_left, columns_left);
+                    Vec::new()
+                },
+            );
+        });
+    });
+}
+
+fn one(b: &mut Builder<'_>) -> Value {
+    b.index(1)
+}
+
+/// Address of element (i, j).
+fn element(b: &mut Builder<'_>, elem: Elem, base: Value, strides: [Value; 2], i: Value, j: Value) -> Value {
+    let (row, column) = (b.mul(i, strides[0]), b.mul(j, strides[1]));
+    let offset = b.add(row, column);
+    b.addr(base, elem, offset)
+}
+
+/// Parameter types of index and pointer lists in helpers.
+const I: Type = Type::INDEX;
+const P: Type = Type::Ptr;

@@ -1,0 +1,221 @@
+//! Products against a scalar loop with the same order of additions, bit for bit, and the shape of the micro-kernel's code.
+
+use super::*;
+use crate::codegen::host::compile::compile_assembly;
+use crate::codegen::host::cpu::Isa;
+use crate::codegen::host::harness::{call, load, runnable};
+use crate::codegen::host::lir::Module;
+
+/// How a factor lies in memory: strides as constants in the kernel (`None`: passed at run time).
+#[derive(Clone, Copy, Debug)]
+enum Lie {
+    Rows,
+    Columns,
+    Strided,
+}
+
+/// Kernel `k` over args (a, b, c, bias, m, n, k, a strides, b strides, c stride).
+fn module(target: Target, elems: [(Elem, bool); 2], lies: [Lie; 2], init: usize) -> Module {
+    let mut module = Module::new(target);
+    module.kernel("k", |b| {
+        let strides = |b: &mut Builder<'_>, lie: Lie, first: usize| {
+            let one = b.index(1);
+            match lie {
+                Lie::Rows => [b.arg_i64(first), one],
+                Lie::Columns => [one, b.arg_i64(first + 1)],
+                Lie::Strided => [b.arg_i64(first), b.arg_i64(first + 1)],
+            }
+        };
+        let operand = |b: &mut Builder<'_>, i: usize| {
+            let [row_stride, col_stride] = strides(b, lies[i], 7 + 2 * i);
+            Operand { ptr: b.arg_ptr(i), elem: elems[i].0, signed: elems[i].1, row_stride, col_stride }
+        };
+        let (a, bb) = (operand(b, 0), operand(b, 1));
+        let init = [Init::Zero, Init::Accumulate, Init::Bias(b.arg_ptr(3))][init];
+        let scratch = b.scratch();
+        let gemm = Gemm {
+            m: b.arg_i64(4),
+            n: b.arg_i64(5),
+            k: b.arg_i64(6),
+            a,
+            b: bb,
+            c: b.arg_ptr(2),
+            c_stride: b.arg_i64(11),
+            init,
+            scratch,
+        };
+        emit(b, &gemm);
+    });
+    module
+}
+
+struct Random(u32);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(1664525).wrapping_add(1013904223);
+        self.0 >> 8
+    }
+
+    fn float(&mut self) -> f32 {
+        self.next() as f32 / (1 << 23) as f32 - 1.0
+    }
+}
+
+const SHAPES: [[usize; 3]; 17] = [
+    [0, 5, 3],
+    [5, 0, 3],
+    [5, 7, 0],
+    [1, 1, 1],
+    [1, 40, 300],
+    [3, 17, 9],
+    [5, 2100, 20],
+    [6, 16, 8],
+    [6, 16, 256],
+    [7, 17, 257],
+    [12, 32, 16],
+    [13, 5, 31],
+    [64, 64, 64],
+    [97, 33, 65],
+    [100, 50, 513],
+    [25, 2050, 10],
+    [31, 1, 77],
+];
+
+fn strides(lie: Lie, rows: usize, columns: usize) -> ([usize; 2], usize) {
+    let strides = match lie {
+        Lie::Rows => [columns + 3, 1],
+        Lie::Columns => [1, rows + 2],
+        Lie::Strided => [2 * columns + 1, 2],
+    };
+    (strides, rows * strides[0] + columns * strides[1] + 1)
+}
+
+/// Runs one product and compares with the reference; elements are made by `random` and read by `value`.
+fn check<T: Copy>(
+    target: Target,
+    elem: (Elem, bool),
+    lies: [Lie; 2],
+    init: usize,
+    random: impl Fn(&mut Random) -> T,
+    value: impl Fn(T) -> f64,
+) {
+    let image = load(&module(target, [elem, elem], lies, init));
+    let float = elem.0.is_float();
+    for [m, n, k] in SHAPES {
+        let mut rng = Random(m as u32 * 31 + n as u32 * 7 + k as u32);
+        let (sa, size_a) = strides(lies[0], m, k);
+        let (sb, size_b) = strides(lies[1], k, n);
+        let a: Vec<T> = (0..size_a).map(|_| random(&mut rng)).collect();
+        let b: Vec<T> = (0..size_b).map(|_| random(&mut rng)).collect();
+        let ldc = n + 1;
+        let word = |rng: &mut Random| if float { rng.float().to_bits() } else { rng.next() };
+        let old: Vec<u32> = (0..m * ldc + 1).map(|_| word(&mut rng)).collect();
+        let bias: Vec<u32> = (0..n).map(|_| word(&mut rng)).collect();
+        let mut c = old.clone();
+        let mut scratch = vec![u64::MAX; scratch_bytes(target, Some(n), Some(k)) / 8 + 1];
+        let args = [
+            a.as_ptr() as u64,
+            b.as_ptr() as u64,
+            c.as_mut_ptr() as u64,
+            bias.as_ptr() as u64,
+            m as u64,
+            n as u64,
+            k as u64,
+            sa[0] as u64,
+            sa[1] as u64,
+            sb[0] as u64,
+            sb[1] as u64,
+            ldc as u64,
+        ];
+        call(&image, "k", &args, (0, 0), &mut scratch);
+        for at in 0..c.len() {
+            let (i, j) = (at / ldc, at % ldc);
+            let want = if i >= m || j >= n {
+                old[at]
+            } else {
+                let start = [None, Some(old[at]), bias.get(j).copied()][init];
+                let pair = |x: usize| (value(a[i * sa[0] + x * sa[1]]), value(b[x * sb[0] + j * sb[1]]));
+                reference(target.fma, float, start, k, pair)
+            };
+            let name = format!("{m}x{n}x{k} {lies:?} init {init} {elem:?} on {} at ({i}, {j})", target.isa.name());
+            assert_eq!(c[at], want, "{name}: {} instead of {}", f32::from_bits(c[at]), f32::from_bits(want));
+        }
+    }
+}
+
+fn reference(fma: bool, float: bool, start: Option<u32>, k: usize, pair: impl Fn(usize) -> (f64, f64)) -> u32 {
+    if !float {
+        let sum =
+            (0..k).map(pair).fold(0i32, |s, (x, y)| s.wrapping_add((x as i64 as i32).wrapping_mul(y as i64 as i32)));
+        return sum.wrapping_add(start.unwrap_or(0) as i32) as u32;
+    }
+    let mut c = start.map(f32::from_bits);
+    for block in (0..k).step_by(KC as usize) {
+        let mut acc = 0f32;
+        for x in block..k.min(block + KC as usize) {
+            let (x, y) = pair(x);
+            acc = if fma { (x as f32).mul_add(y as f32, acc) } else { x as f32 * y as f32 + acc };
+        }
+        c = Some(c.map_or(acc, |c| c + acc));
+    }
+    c.unwrap_or(0.0).to_bits()
+}
+
+const LIES: [Lie; 3] = [Lie::Rows, Lie::Columns, Lie::Strided];
+
+#[test]
+fn f32_in_every_layout() {
+    for target in runnable() {
+        for a in LIES {
+            for b in LIES {
+                check(target, (Elem::F32, true), [a, b], 0, |r| r.float(), |x| x as f64);
+            }
+        }
+    }
+}
+
+#[test]
+fn initial_values() {
+    for target in runnable() {
+        for init in [1, 2] {
+            check(target, (Elem::F32, true), [Lie::Rows, Lie::Rows], init, |r| r.float(), |x| x as f64);
+            check(target, (Elem::I32, true), [Lie::Rows, Lie::Rows], init, |r| r.next() as i32 * 77, |x| x as f64);
+        }
+    }
+}
+
+#[test]
+fn short_types_are_widened() {
+    for target in runnable() {
+        for lies in [[Lie::Rows, Lie::Rows], [Lie::Columns, Lie::Columns]] {
+            let half = |r: &mut Random| half::f16::from_f32(r.float());
+            check(target, (Elem::F16, true), lies, 0, half, |x| x.to_f64());
+            let brain = |r: &mut Random| half::bf16::from_f32(r.float());
+            check(target, (Elem::BF16, true), lies, 0, brain, |x| x.to_f64());
+            check(target, (Elem::I8, true), lies, 0, |r| r.next() as i8, |x| x as f64);
+            check(target, (Elem::I8, false), lies, 0, |r| r.next() as u8, |x| x as f64);
+            check(target, (Elem::I16, true), lies, 0, |r| r.next() as i16, |x| x as f64);
+        }
+    }
+}
+
+/// Instructions of a function in assembly text.
+fn function_lines<'a>(assembly: &'a str, name: &str) -> Vec<&'a str> {
+    let body = assembly.lines().skip_while(|l| !l.starts_with(&format!("{name}:")));
+    body.take_while(|l| !l.contains(".size") && !l.contains("func_end")).map(str::trim).collect()
+}
+
+#[test]
+fn micro_kernel_keeps_its_sums_in_registers() {
+    for isa in [Isa::Avx2, Isa::Avx512, Isa::Neon] {
+        let target = Target::of(isa);
+        let assembly = compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0)).unwrap();
+        let lines = function_lines(&assembly, &kernel::name(Elem::F32));
+        let multiplications = lines.iter().filter(|l| l.starts_with("vfmadd") || l.starts_with("fmla")).count();
+        // W steps in the main loop and one in the rest.
+        assert_eq!(multiplications, target.mr * target.nr_vectors * (target.lanes + 1), "{}", isa.name());
+        let spills = lines.iter().filter(|l| (l.contains("ymm") || l.contains("zmm")) && l.contains("(%rsp)")).count();
+        assert_eq!(spills, 0, "{}", isa.name());
+    }
+}

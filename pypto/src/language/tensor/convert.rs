@@ -1,0 +1,1 @@
+//! Conversions from and to other libraries' arrays.

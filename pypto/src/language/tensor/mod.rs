@@ -1,0 +1,126 @@
+//! [`Tensor`]: typed memory with extents and strides; views of it; and how kernels read and write it.
+
+mod access;
+mod construct;
+mod convert;
+mod kernel;
+mod storage;
+mod view;
+
+pub use construct::{Extent, TensorError};
+pub use storage::ALIGNMENT;
+pub use view::{View, ViewMut};
+
+use std::marker::PhantomData;
+
+use super::argument::{Argument, KernelArgument, MAX_RANK, ScalarArgument, TensorArgument};
+use crate::ops::reference::{Element, Shape};
+use storage::Storage;
+
+/// A tensor of rank `R`: memory, row-major unless it is a view. Kernels take `&Tensor` and `&mut Tensor`.
+///
+/// ```
+/// use pypto::prelude::*;
+/// let mut x = Tensor::from_vec(vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3]);
+/// assert_eq!(x.get([1, 0]), 4.0);
+/// x.rows_mut(0, 1).set(0.0);
+/// assert_eq!(x.as_slice(), [0.0, 0.0, 0.0, 4.0, 5.0, 6.0]);
+/// ```
+pub struct Tensor<T: Element, const R: usize> {
+    /// `None` for meta tensors, which have extents only.
+    storage: Option<Storage<T>>,
+    /// Position of the first element in the storage.
+    start: usize,
+    dims: [i64; R],
+    strides: [i64; R],
+}
+
+impl<T: Element, const R: usize> Tensor<T, R> {
+    /// The extents.
+    pub fn dims(&self) -> [i64; R] {
+        self.dims
+    }
+
+    /// The extent of one dimension.
+    #[track_caller]
+    pub fn dim(&self, axis: usize) -> i64 {
+        self.dims[axis]
+    }
+
+    /// Distance in elements between neighbours along each dimension.
+    pub fn strides(&self) -> [i64; R] {
+        self.strides
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.dims.iter().map(|n| *n as usize).product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.dims.contains(&0)
+    }
+
+    /// Whether the tensor has extents but no memory.
+    pub fn is_meta(&self) -> bool {
+        self.storage.is_none()
+    }
+
+    /// Whether the elements lie in row-major order without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        let expected = row_major(self.dims);
+        self.is_empty() || (0..R).all(|axis| self.dims[axis] == 1 || self.strides[axis] == expected[axis])
+    }
+
+    #[track_caller]
+    fn storage(&self) -> &Storage<T> {
+        self.storage.as_ref().unwrap_or_else(|| no_storage())
+    }
+
+    #[track_caller]
+    fn storage_mut(&mut self) -> &mut Storage<T> {
+        self.storage.as_mut().unwrap_or_else(|| no_storage())
+    }
+
+    fn to_argument(&self, mutable: bool) -> TensorArgument<'_> {
+        let mut dims = [1; MAX_RANK];
+        let mut strides = [0; MAX_RANK];
+        dims[..R].copy_from_slice(&self.dims);
+        strides[..R].copy_from_slice(&self.strides);
+        let data = match &self.storage {
+            Some(storage) => storage.pointer(self.start).cast(),
+            None => std::ptr::null_mut(),
+        };
+        TensorArgument { dtype: T::DTYPE, rank: R, dims, strides, data, mutable, lifetime: PhantomData }
+    }
+}
+
+#[track_caller]
+fn no_storage() -> ! {
+    panic!("a meta tensor has extents but no elements")
+}
+
+/// Strides of a row-major array.
+fn row_major<const R: usize>(dims: [i64; R]) -> [i64; R] {
+    let strides = Shape::new(&dims).row_major_strides();
+    std::array::from_fn(|axis| strides[axis])
+}
+
+impl<T: Element, const R: usize> KernelArgument for &Tensor<T, R> {
+    fn argument(&mut self) -> Argument<'_> {
+        Argument::Tensor(self.to_argument(false))
+    }
+}
+
+impl<T: Element, const R: usize> KernelArgument for &mut Tensor<T, R> {
+    fn argument(&mut self) -> Argument<'_> {
+        Argument::Tensor(self.to_argument(true))
+    }
+}
+
+impl<T: Element> KernelArgument for T {
+    fn argument(&mut self) -> Argument<'_> {
+        Argument::Scalar(ScalarArgument { dtype: T::DTYPE, bits: self.to_bits64() })
+    }
+}

@@ -1,0 +1,3 @@
+//! The language as kernels use it: verbatim bodies, run eagerly.
+
+mod kernels;
