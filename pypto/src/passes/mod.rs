@@ -15,3 +15,6 @@ pub mod ranges;
 pub mod segments;
 pub mod tensor_tiling;
 pub mod transplant;
+
+#[cfg(test)]
+mod tests;

@@ -24,9 +24,9 @@ pub struct Limits {
     pub threads: usize,
     /// Bytes that the temporaries of a block may take: about half of the second-level cache.
     pub block_bytes: i64,
-    /// Values up to this size, at the top level of a function, are left as they are.
+    /// Values of up to this size together, at the top level of a function, are left as they are.
     pub small_bytes: i64,
-    /// The same inside of loops, whose iterations run in parallel already.
+    /// The largest tile that is left as it is inside of loops.
     pub nested_bytes: i64,
 }
 

@@ -55,7 +55,7 @@ impl Tiler<'_> {
                 continue;
             }
             if !joins_run(&op) {
-                self.flush(&mut run, &last_use, position, limit, &mut out);
+                self.flush(&mut run, &last_use, position, top, &mut out);
                 out.append(&mut run);
                 for region in &mut op.regions {
                     let nested = std::mem::take(region);
@@ -65,15 +65,15 @@ impl Tiler<'_> {
                 continue;
             }
             if self.uses_stored(&run, &op) {
-                self.flush(&mut run, &last_use, position, limit, &mut out);
+                self.flush(&mut run, &last_use, position, top, &mut out);
             }
             let ends = self.overwrites_loaded(&run, &op);
             run.push(op);
             if ends {
-                self.flush(&mut run, &last_use, position + 1, limit, &mut out);
+                self.flush(&mut run, &last_use, position + 1, top, &mut out);
             }
         }
-        self.flush(&mut run, &last_use, usize::MAX, limit, &mut out);
+        self.flush(&mut run, &last_use, usize::MAX, top, &mut out);
         out.append(&mut run);
         Block { args: block.args, ops: out, yields: block.yields }
     }
@@ -96,9 +96,9 @@ impl Tiler<'_> {
 
     /// Replaces a run that has large values, and leaves in `run` the loads that bring back what is used from
     /// `position` on; a run without goes to `out` as it is.
-    fn flush(&mut self, run: &mut Vec<Op>, last_use: &LastUse, position: usize, limit: i64, out: &mut Vec<Op>) {
+    fn flush(&mut self, run: &mut Vec<Op>, last_use: &LastUse, position: usize, top: bool, out: &mut Vec<Op>) {
         let mut ops = std::mem::take(run);
-        if !self.is_large(&ops, limit) {
+        if !self.is_large(&ops, top) {
             out.extend(ops);
             return;
         }
@@ -128,10 +128,17 @@ impl Tiler<'_> {
         }
     }
 
-    fn is_large(&self, ops: &[Op], limit: i64) -> bool {
-        let total = ops.iter().flat_map(|op| op.results.iter().chain(&op.operands));
-        let distinct: HashSet<ValueId> = total.copied().collect();
-        distinct.into_iter().map(|v| bytes(v, self.function)).fold(0, i64::saturating_add) > limit
+    /// At the top level everything together counts, for it would be one kernel without parallelism. Inside of loops
+    /// the tiles are the user's choice, unless one is out of all proportion.
+    fn is_large(&self, ops: &[Op], top: bool) -> bool {
+        let values: HashSet<ValueId> =
+            ops.iter().flat_map(|op| op.results.iter().chain(&op.operands)).copied().collect();
+        let sizes = values.into_iter().map(|v| bytes(v, self.function));
+        if top {
+            sizes.fold(0, i64::saturating_add) > self.limits.small_bytes
+        } else {
+            sizes.max().is_some_and(|largest| largest > self.limits.nested_bytes)
+        }
     }
 
     /// Tiles from outside of the run come from memory: loaded again, or stored first.

@@ -1,0 +1,4 @@
+//! What the passes make of small programs.
+
+mod host;
+mod kernels;
