@@ -14,6 +14,7 @@ pub mod builder;
 pub mod dtype;
 pub mod facts;
 pub mod index_expr;
+pub mod interpreter;
 pub mod loc;
 pub mod nodes;
 pub mod text;

@@ -4,27 +4,16 @@ use super::Tensor;
 use crate::language::at::{At, Place};
 use crate::language::operand::{Operand, TileValue};
 use crate::language::tile::Tile;
-use crate::ops::reference::region::for_each_row;
-use crate::ops::reference::{Array, Element, Error, Shape};
+use crate::language::tile::expect;
+use crate::ops::reference::{Element, Error, Memory, Shape, create, layout};
 
 /// Integer types that may index rows.
 #[diagnostic::on_unimplemented(message = "rows are indexed by tiles of i32 or i64, not of `{Self}`")]
-pub trait RowIndex: Element {
-    #[doc(hidden)]
-    fn row(self) -> i64;
-}
+pub trait RowIndex: Element {}
 
-impl RowIndex for i32 {
-    fn row(self) -> i64 {
-        i64::from(self)
-    }
-}
+impl RowIndex for i32 {}
 
-impl RowIndex for i64 {
-    fn row(self) -> i64 {
-        self
-    }
-}
+impl RowIndex for i64 {}
 
 impl<T: Element, const R: usize> Tensor<T, R> {
     /// The part at `at` as a tile; its valid extent is what of it lies inside the tensor.
@@ -55,38 +44,31 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     #[track_caller]
     fn load_clipped(&self, offset: [i64; R], shape: [i64; R], valid: [i64; R]) -> Tile<T, R> {
         let valid = self.clip("load", offset, shape, valid);
-        let mut array = match Array::zeros(T::DTYPE, Shape::from(shape)) {
-            Ok(array) => array,
-            Err(error) => panic!("{error}"),
-        };
-        array.valid = Shape::from(valid);
-        let source = self.storage().elements();
-        let start = self.start_of(offset);
-        let strides = [array.dims.row_major_strides(), Shape::from(self.strides)];
-        let target = array.elements_mut::<T>();
-        for_each_row(Shape::from(valid), strides, |[o, i], len, steps| match steps {
-            [1, 1] => target[o..o + len].copy_from_slice(&source[start + i..start + i + len]),
-            [p, q] => (0..len).for_each(|n| target[o + n * p] = source[start + i + n * q]),
-        });
-        Tile::new(array)
+        Tile::of(self.memory().load(Shape::from(offset), Shape::from(shape), Shape::from(valid)))
+    }
+
+    /// The tensor's memory; only to be read.
+    #[track_caller]
+    fn memory(&self) -> Memory {
+        expect(self.storage().memory(self.start, Shape::from(self.dims), Shape::from(self.strides)))
+    }
+
+    /// The tensor's memory, to be written.
+    #[track_caller]
+    fn memory_mut(&mut self) -> Memory {
+        self.memory()
     }
 
     /// How much of a region's valid extent lies inside the tensor.
     #[track_caller]
     fn clip(&self, op: &'static str, offset: [i64; R], shape: [i64; R], valid: [i64; R]) -> [i64; R] {
         std::array::from_fn(|axis| {
-            if offset[axis] < 0 || shape[axis] < 0 {
+            if shape[axis] < 0 || !(0..=self.dims[axis]).contains(&offset[axis]) {
                 let (shape, offset, whole) = (Shape::from(shape), Shape::from(offset), Shape::from(self.dims));
                 panic!("{}", Error::OutOfBounds { op, shape, offset, whole, axis });
             }
-            valid[axis].min(self.dims[axis] - offset[axis]).clamp(0, shape[axis])
+            valid[axis].min(self.dims[axis] - offset[axis]).min(shape[axis])
         })
-    }
-
-    fn start_of(&self, offset: [i64; R]) -> usize {
-        let ahead: i64 =
-            (0..R).map(|axis| offset[axis].saturating_mul(self.strides[axis])).fold(0, i64::saturating_add);
-        self.start.saturating_add(ahead as usize)
     }
 
     /// Writes the valid part of a tile at a place: an [`At`], or offsets. What would lie outside of the place's valid
@@ -104,19 +86,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         let (offset, limit) = place.place();
         let valid = std::array::from_fn(|axis| array.valid[axis].min(limit[axis]));
         let valid = self.clip("store", offset, valid, valid);
-        self.write_region(offset, valid, &array);
-    }
-
-    #[track_caller]
-    fn write_region(&mut self, offset: [i64; R], valid: [i64; R], array: &Array) {
-        let start = self.start_of(offset);
-        let strides = [Shape::from(self.strides), array.dims.row_major_strides()];
-        let source = array.elements::<T>();
-        let target = self.storage_mut().elements_mut();
-        for_each_row(Shape::from(valid), strides, |[o, i], len, steps| match steps {
-            [1, 1] => target[start + o..start + o + len].copy_from_slice(&source[i..i + len]),
-            [p, q] => (0..len).for_each(|n| target[start + o + n * p] = source[i + n * q]),
-        });
+        expect(self.memory_mut().store_part(&array, Shape::from(offset), Shape::from(valid)));
     }
 
     /// Writes the whole tensor: a tile of its extents (or one that broadcasts to them), or a scalar.
@@ -132,16 +102,13 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     pub fn set<V: Operand<T, R>>(&mut self, value: V) {
         let array = value.operand();
         let dims = Shape::from(self.dims);
-        if array.dims == dims {
-            let valid = std::array::from_fn(|axis| array.valid[axis]);
-            return self.write_region([0; R], valid, &array);
-        }
-        let repeated = match array.data.len() {
-            1 if array.dims.is_empty() => array.get(&[]).and_then(|s| crate::ops::reference::create::full(s, dims)),
-            _ => crate::ops::reference::layout::broadcast_to(&array, dims),
+        let repeated = match array.dims.is_empty() {
+            _ if array.dims == dims => Ok((*array).clone()),
+            true => array.get(&[]).and_then(|scalar| create::full(scalar, dims)),
+            false => layout::broadcast_to(&array, dims),
         };
         match repeated {
-            Ok(array) => self.write_region([0; R], self.dims, &array),
+            Ok(array) => expect(self.memory_mut().store(&array, Shape::splat(0, R))),
             Err(_) => panic!("cannot set a tensor of extents {dims:?} to a tile of extents {:?}", array.dims),
         }
     }
@@ -161,48 +128,15 @@ impl<T: Element> Tensor<T, 2> {
     /// On an index outside of the tensor.
     #[track_caller]
     pub fn gather_rows<I: RowIndex, V: TileValue<I, 2>>(&self, index: V) -> Tile<T, 2> {
-        let index = index.operand();
-        let [_, columns] = self.dims;
-        let dims = Shape::from([index.dims[0], columns]);
-        let mut array = Array::zeros(T::DTYPE, dims).unwrap_or_else(|error| panic!("{error}"));
-        array.valid[0] = index.valid[0];
-        for n in 0..index.valid[0] {
-            let row = self.checked_row(&index, n);
-            for column in 0..columns {
-                array.elements_mut::<T>()[(n * columns + column) as usize] = self.get([row, column]);
-            }
-        }
-        Tile::new(array)
+        Tile::of(self.memory().gather_rows(&index.operand()))
     }
 
     /// Writes the rows of a tile to the rows that an index tile `[n, 1]` names; later rows win.
     ///
     /// # Panics
-    /// On an index outside of the tensor, and where the tile is wider than the tensor.
+    /// On an index outside of the tensor, and where the tile's extents do not fit.
     #[track_caller]
     pub fn scatter_rows<I: RowIndex, X: TileValue<I, 2>, V: TileValue<T, 2>>(&mut self, index: X, rows: V) {
-        let (index, rows) = (index.operand(), rows.operand());
-        assert!(
-            rows.dims[1] <= self.dims[1],
-            "rows of {} elements do not fit a tensor of extents {:?}",
-            rows.dims[1],
-            self.dims
-        );
-        for n in 0..index.valid[0].min(rows.valid[0]) {
-            let row = self.checked_row(&index, n);
-            for column in 0..rows.valid[1] {
-                let value = rows.elements::<T>()[(n * rows.dims[1] + column) as usize];
-                self.put([row, column], value);
-            }
-        }
-    }
-
-    #[track_caller]
-    fn checked_row(&self, index: &Array, n: i64) -> i64 {
-        let row = index.get(&[n, 0]).ok().and_then(|scalar| scalar.index()).unwrap_or(-1);
-        if !(0..self.dims[0]).contains(&row) {
-            panic!("{}", Error::Index { index: row, extent: self.dims[0] });
-        }
-        row
+        expect(self.memory_mut().scatter_rows(&rows.operand(), &index.operand()));
     }
 }

@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::ops::reference::Element;
+use crate::ops::reference::{Element, Error, Memory, Shape};
 
 /// Alignment of memory that tensors allocate: a cache line, and the widest vector.
 pub const ALIGNMENT: usize = 64;
@@ -156,6 +156,14 @@ impl<T: Element> Storage<T> {
     pub(super) fn pointer(&self, position: usize) -> *mut T {
         self.check_current();
         self.buffer.first.as_ptr().wrapping_add(position.min(self.buffer.len))
+    }
+
+    /// The memory of a tensor of the given layout, to be used while the tensor stays borrowed.
+    #[track_caller]
+    pub(super) fn memory(&self, start: usize, dims: Shape, strides: Shape) -> Result<Memory, Error> {
+        // SAFETY: a tensor's layout lies inside its buffer, and its generation is current. Callers use the memory while
+        // they hold the tensor, and write it only while they hold it mutably.
+        unsafe { Memory::new(T::DTYPE, dims, strides, self.pointer(start).cast()) }
     }
 
     /// Number of elements of the buffer.

@@ -42,7 +42,7 @@ impl<T: Element, const R: usize> Copy for Tile<T, R> {}
 
 /// The value of an operation, or a panic at the kernel's line.
 #[track_caller]
-fn expect<V>(result: Result<V>) -> V {
+pub(super) fn expect<V>(result: Result<V>) -> V {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -53,7 +53,7 @@ impl<T: Element, const R: usize> Tile<T, R> {
     }
 
     #[track_caller]
-    pub(super) fn of(result: Result<Array>) -> Self {
+    pub(crate) fn of(result: Result<Array>) -> Self {
         Tile::new(expect(result))
     }
 

@@ -8,6 +8,7 @@ use super::map::{self, Function, map1, map2, try_map2};
 use super::number::{Integer, max_f32, min_f32, with_integer};
 use crate::ir::DType;
 use crate::ops::OpKind;
+use crate::ops::math::{self, ScalarMath};
 
 /// An error unless the operation takes elements of this type.
 pub fn check_dtype(kind: OpKind, dtype: DType) -> Result<()> {
@@ -48,7 +49,7 @@ macro_rules! math_functions {
         impl Function<f32, f32> for $name {
             #[inline(always)]
             fn apply(self, x: f32) -> f32 {
-                super::math::$function(x)
+                math::$function(&mut ScalarMath, x)
             }
         }
     )* };

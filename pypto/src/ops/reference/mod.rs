@@ -16,15 +16,17 @@ pub mod error;
 pub mod half_float;
 pub mod layout;
 pub mod map;
-pub mod math;
 pub mod matmul;
+pub mod memory;
 pub mod number;
 pub mod reduce;
 pub mod region;
+pub mod scalar;
 pub mod shape;
 pub mod simd;
 
 pub use array::{Array, Scalar};
 pub use element::{Data, Element};
 pub use error::{Error, Result};
+pub use memory::Memory;
 pub use shape::{MAX_RANK, Shape};

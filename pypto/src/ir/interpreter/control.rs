@@ -1,0 +1,142 @@
+//! One operation after another: control flow, calls and assertions here, the rest by kind.
+
+use super::compute::is_pure;
+use super::error::{Error, ErrorKind, Outcome, malformed};
+use super::machine::{Frame, Machine};
+use super::races::LoopWrites;
+use super::value::Value;
+use crate::ir::{AttrKey, Block, LoopKind, Op, Type, ValueId};
+use crate::ops::OpKind;
+
+impl<'p> Machine<'p> {
+    /// Runs an operation; `dying` are the values that nothing uses after it.
+    pub(super) fn op(&mut self, frame: &mut Frame<'p>, op: &'p Op, dying: &[ValueId]) -> Result<(), Error> {
+        match op.kind {
+            OpKind::For => self.for_loop(frame, op),
+            OpKind::While => self.while_loop(frame, op),
+            OpKind::If => self.branch(frame, op),
+            OpKind::Call => self.call_op(frame, op),
+            OpKind::Assert => assert(frame, op).map_err(|kind| kind.at(op.loc)),
+            _ if is_pure(op) => {
+                let result = frame.compute(op, dying).and_then(|value| frame.set_result(op, value));
+                result.map_err(|kind| kind.at(op.loc))
+            }
+            _ => self.effect(frame, op).map_err(|kind| kind.at(op.loc)),
+        }
+    }
+
+    fn for_loop(&mut self, frame: &mut Frame<'p>, op: &'p Op) -> Result<(), Error> {
+        let at = |kind: ErrorKind| kind.at(op.loc);
+        let bounds = [0, 1, 2].map(|n| frame.index(op, n));
+        let [lower, upper, step] = bounds;
+        let (lower, upper, step) = (lower.map_err(at)?, upper.map_err(at)?, step.map_err(at)?);
+        if step <= 0 {
+            return Err(at(ErrorKind::Step(step)));
+        }
+        let body = region(op, 0).map_err(at)?;
+        let mut carried = values(frame, &op.operands[3..]).map_err(at)?;
+        let independent = matches!(op.attrs.loop_kind(), LoopKind::Parallel | LoopKind::Spmd);
+        let tracked = self.options.checked && independent;
+        if tracked {
+            self.loops.push(LoopWrites::default());
+        }
+        let mut index = lower;
+        while index < upper {
+            if let Some(writes) = self.loops.last_mut().filter(|_| tracked) {
+                writes.begin_iteration(index);
+            }
+            let first = Value::Scalar(crate::ops::reference::Scalar::new(index));
+            let arguments = std::iter::once(first).chain(carried);
+            bind(frame, &body.args, arguments).map_err(at)?;
+            carried = self.block(frame, body)?;
+            index = match index.checked_add(step) {
+                Some(next) => next,
+                None => break,
+            };
+        }
+        if tracked {
+            self.loops.pop();
+        }
+        bind(frame, &op.results, carried.into_iter()).map_err(at)
+    }
+
+    fn while_loop(&mut self, frame: &mut Frame<'p>, op: &'p Op) -> Result<(), Error> {
+        let at = |kind: ErrorKind| kind.at(op.loc);
+        let (condition, body) = (region(op, 0).map_err(at)?, region(op, 1).map_err(at)?);
+        let mut carried = values(frame, &op.operands).map_err(at)?;
+        loop {
+            bind(frame, &condition.args, carried.into_iter()).map_err(at)?;
+            let mut yields = self.block(frame, condition)?.into_iter();
+            let go_on = match yields.next() {
+                Some(Value::Scalar(scalar)) => scalar.index() == Some(1),
+                _ => return Err(at(malformed("the condition of `while` is no `bool`"))),
+            };
+            carried = yields.collect();
+            if !go_on {
+                return bind(frame, &op.results, carried.into_iter()).map_err(at);
+            }
+            bind(frame, &body.args, carried.into_iter()).map_err(at)?;
+            carried = self.block(frame, body)?;
+        }
+    }
+
+    fn branch(&mut self, frame: &mut Frame<'p>, op: &'p Op) -> Result<(), Error> {
+        let at = |kind: ErrorKind| kind.at(op.loc);
+        let taken = frame.scalar(op, 0).map_err(at)?.index() == Some(1);
+        let region = match (taken, op.regions.len()) {
+            (false, 1) => return Ok(()),
+            (true, _) => region(op, 0),
+            (false, _) => region(op, 1),
+        };
+        let yields = self.block(frame, region.map_err(at)?)?;
+        bind(frame, &op.results, yields.into_iter()).map_err(at)
+    }
+
+    fn call_op(&mut self, frame: &mut Frame<'p>, op: &'p Op) -> Result<(), Error> {
+        let at = |kind: ErrorKind| kind.at(op.loc);
+        let name = op.attrs.text(AttrKey::Callee).ok_or_else(|| at(malformed("a call without a callee")))?;
+        let callee = self.program.functions.iter().position(|f| f.name == name);
+        let callee = callee.ok_or_else(|| at(malformed(format!("a call of `{name}`, which does not exist"))))?;
+        let events = usize::try_from(op.attrs.int(AttrKey::After).unwrap_or(0)).unwrap_or(usize::MAX);
+        let count = op.operands.len().checked_sub(events).ok_or_else(|| at(malformed("more events than operands")))?;
+        let mut arguments = values(frame, &op.operands[..count]).map_err(at)?;
+        for (argument, param) in arguments.iter_mut().zip(&self.program.functions[callee].params) {
+            if let (Value::Tensor(tensor), crate::ir::Direction::In) = (argument, param.direction) {
+                tensor.read_only.get_or_insert_with(|| param.name.as_str().into());
+            }
+        }
+        let mut results = self.call(callee, arguments)?;
+        let has_event = op.results.last().is_some_and(|result| {
+            matches!(frame.function.values.get(result.0 as usize).map(|v| &v.ty), Some(Type::Event))
+        });
+        if has_event {
+            results.push(Value::Event);
+        }
+        bind(frame, &op.results, results.into_iter()).map_err(at)
+    }
+}
+
+fn assert(frame: &Frame<'_>, op: &Op) -> Outcome<()> {
+    if frame.scalar(op, 0)?.index() == Some(1) {
+        return Ok(());
+    }
+    Err(ErrorKind::Assertion(op.attrs.text(AttrKey::Message).unwrap_or("assertion failed").to_owned()))
+}
+
+fn region(op: &Op, n: usize) -> Outcome<&Block> {
+    op.regions.get(n).ok_or_else(|| malformed(format!("`{}` without region {n}", op.kind.name())))
+}
+
+fn values(frame: &Frame<'_>, names: &[ValueId]) -> Outcome<Vec<Value>> {
+    names.iter().map(|name| frame.get(*name).cloned()).collect()
+}
+
+/// Defines names in order.
+fn bind(frame: &mut Frame<'_>, names: &[ValueId], values: impl Iterator<Item = Value>) -> Outcome<()> {
+    let mut values = values.fuse();
+    for name in names {
+        let value = values.next().ok_or_else(|| malformed("fewer values than names"))?;
+        frame.set(*name, value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! Programs in the text form of the IR, run on small tensors.
