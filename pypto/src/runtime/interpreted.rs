@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::kernel::{Failure, Interpreted};
+use crate::artifact::Site;
 use crate::ir::Program;
+use crate::ir::interpreter::{Options, run_function};
 
 /// A kernel of a program, for the interpreter.
 struct InterpretedKernel {
@@ -19,7 +21,8 @@ pub fn interpreted(program: &Arc<Program>, name: &str) -> Option<Box<dyn Interpr
 
 impl Interpreted for InterpretedKernel {
     unsafe fn run(&self, words: &[u64]) -> Result<(), Failure> {
-        let _ = (words, &self.program.functions[self.function]);
-        Err(Failure::UnknownStatus(String::new(), 0))
+        // SAFETY: the caller's promise about the words.
+        unsafe { run_function(&self.program, self.function, words, Options::default()) }
+            .map_err(|error| Failure::Stopped(Site { loc: error.loc, message: error.kind.to_string() }))
     }
 }
