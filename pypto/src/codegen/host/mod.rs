@@ -11,8 +11,11 @@ pub mod lir;
 pub mod llvm;
 pub mod loader;
 pub mod lower;
+pub mod object_cache;
 
 #[cfg(test)]
 pub(crate) mod harness;
+#[cfg(test)]
+mod speed;
 #[cfg(test)]
 mod tests;
