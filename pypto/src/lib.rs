@@ -5,6 +5,7 @@ extern crate self as pypto;
 
 pub mod artifact;
 pub mod codegen;
+pub mod compile;
 pub mod diagnostics;
 pub mod frontend;
 pub mod ir;

@@ -11,7 +11,7 @@ use crate::ops::OpKind;
 use crate::ops::fold::Literal;
 
 /// An `i64` expression over the arguments of a function.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum IndexExpr {
     Const(i64),
     /// The argument at that position, as an `i64`.

@@ -1,13 +1,12 @@
 //! The checks of a call's arguments against the signature, before anything runs or is written.
 //!
-//! [`check_signature`] looks at layouts only and is done once for each specialization (and for `.compile`);
-//! [`check_memory`] looks at addresses and strides and is done at every call, so it allocates nothing unless it fails.
+//! Element types, ranks and static extents are part of the specialization and checked when it is made. [`check_memory`]
+//! looks at what may differ from call to call - `dyn` extents, addresses, strides - so it allocates nothing unless it
+//! fails. [`check_sizes`] keeps the arithmetic on sizes and offsets from overflowing anywhere.
 
-use super::key::dim_name;
-use super::meta::MetaValues;
-use super::sample::SampleValue;
 use crate::diagnostics::{Diagnostic, Diagnostics, codes};
-use crate::frontend::generic::{Dim, ElementType, Function, Param, Span, ValueType};
+use crate::frontend::generic::{Dim, Function, Span};
+use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::{DType, Direction, FileId, Loc};
 use crate::language::argument::{Argument, TensorArgument};
 
@@ -16,96 +15,21 @@ pub fn loc(function: &Function, span: Span) -> Loc {
     Loc::new(FileId::intern(function.file), span.line, span.column, span.end_line, span.end_column)
 }
 
-/// Checks number, element types, ranks, extents and sizes of the arguments, and the meta values.
+/// Checks that every tensor's size in bytes can exist.
 ///
 /// # Errors
-/// Every violated rule, in order of the parameters.
-pub fn check_signature(
-    function: &'static Function,
-    types: &[DType],
-    samples: &[SampleValue],
-    meta: &MetaValues,
-) -> Result<(), Diagnostics> {
+/// Each tensor whose extents are negative, or whose size overflows.
+pub fn check_sizes(function: &'static Function, arguments: &[ArgumentSpec]) -> Result<(), Diagnostics> {
     let mut found = Vec::new();
-    meta_values(function, meta, &mut found);
-    if samples.len() != function.params.len() {
-        let title =
-            format!("`{}` takes {} arguments, {} given", function.name.name, function.params.len(), samples.len());
-        found.push(Diagnostic::error(codes::ARGUMENT_COUNT, loc(function, function.name.span), title, "declared here"));
-        return Err(Diagnostics(found));
-    }
-    for (param, sample) in function.params.iter().zip(samples) {
-        argument_type(function, types, param, sample, &mut found);
-    }
-    if found.is_empty() {
-        extents(function, samples, &mut found);
+    for (param, argument) in function.params.iter().zip(arguments) {
+        let ArgumentSpec::Tensor { dtype, dims, .. } = argument else { continue };
+        if byte_size(dims, *dtype).is_none() {
+            let title = format!("`{}` of `{}` has impossible extents {dims:?}", param.name.name, function.name.name);
+            let label = "extents must not be negative, and the size in bytes must fit in an `isize`";
+            found.push(Diagnostic::error(codes::ARGUMENT_SIZE, loc(function, param.ty_span), title, label));
+        }
     }
     if found.is_empty() { Ok(()) } else { Err(Diagnostics(found)) }
-}
-
-fn meta_values(function: &'static Function, meta: &MetaValues, found: &mut Vec<Diagnostic>) {
-    for (name, _) in meta.iter() {
-        if function.metas.iter().any(|m| m.name.name == name) {
-            continue;
-        }
-        let title = format!("`{}` has no meta parameter `{name}`", function.name.name);
-        let known: Vec<&str> = function.metas.iter().map(|m| m.name.name).collect();
-        let help = if known.is_empty() {
-            format!("declare it: `#[pypto::jit(meta({name} = 64))]`")
-        } else {
-            format!("its meta parameters are {}", known.join(", "))
-        };
-        let place = loc(function, function.name.span);
-        found.push(Diagnostic::error(codes::META_VALUE, place, title, "declared here").help(help));
-    }
-}
-
-/// The element type that a parameter has with these type arguments.
-pub fn resolve(element: ElementType, types: &[DType]) -> Option<DType> {
-    match element {
-        ElementType::Known(dtype) => Some(dtype),
-        ElementType::Param(index) => types.get(index).copied(),
-    }
-}
-
-fn argument_type(
-    function: &'static Function,
-    types: &[DType],
-    param: &Param,
-    sample: &SampleValue,
-    found: &mut Vec<Diagnostic>,
-) {
-    let expected = match param.ty {
-        ValueType::Tensor { element, rank } => resolve(element, types).map(|d| (d, Some(rank))),
-        ValueType::Scalar(element) => resolve(element, types).map(|d| (d, None)),
-        ValueType::Tile { .. } | ValueType::Tuple(_) => None,
-    };
-    let given = match sample {
-        SampleValue::Tensor { dtype, dims } => (*dtype, Some(dims.len())),
-        SampleValue::Scalar { dtype, .. } => (*dtype, None),
-    };
-    let name = param.name.name;
-    let place = loc(function, param.ty_span);
-    if expected != Some(given) {
-        let expected = expected.map_or("a value that only kernels can pass".to_owned(), describe);
-        let title = format!("argument `{name}` of `{}` is {}", function.name.name, describe(given));
-        found.push(Diagnostic::error(codes::ARGUMENT_TYPE, place, title, format!("expected {expected}")));
-        return;
-    }
-    if let SampleValue::Tensor { dtype, dims } = sample
-        && byte_size(dims, *dtype).is_none()
-    {
-        let title = format!("argument `{name}` of `{}` has impossible extents {dims:?}", function.name.name);
-        let label = "extents must not be negative, and the size in bytes must fit in an `isize`";
-        found.push(Diagnostic::error(codes::ARGUMENT_SIZE, place, title, label));
-    }
-}
-
-fn describe((dtype, rank): (DType, Option<usize>)) -> String {
-    match rank {
-        Some(rank) => format!("a {dtype} tensor of rank {rank}"),
-        None => format!("a scalar of type {dtype}"),
-    }
 }
 
 /// Size in bytes, if the extents are not negative and the size fits into an `isize`.
@@ -117,55 +41,6 @@ pub fn byte_size(dims: &[i64], dtype: DType) -> Option<usize> {
     let product = dims.iter().filter(|d| **d != 0).try_fold(dtype.size() as i64, |size, d| size.checked_mul(*d))?;
     let size = isize::try_from(product).ok()? as usize;
     Some(if dims.contains(&0) { 0 } else { size })
-}
-
-/// Where a named extent was seen first.
-struct Binding<'a> {
-    name: &'a str,
-    extent: i64,
-    param: &'a Param,
-    span: Span,
-}
-
-fn extents(function: &'static Function, samples: &[SampleValue], found: &mut Vec<Diagnostic>) {
-    let mut bindings: Vec<Binding<'_>> = Vec::new();
-    for (param, sample) in function.params.iter().zip(samples) {
-        let SampleValue::Tensor { dims, .. } = sample else { continue };
-        for (dim, extent) in param.shape.iter().zip(dims) {
-            match dim {
-                Dim::Any { .. } => {}
-                Dim::Literal { extent: expected, span } if expected != extent => {
-                    let title = format!("`{}` must have extent {expected} here, but it is {extent}", param.name.name);
-                    let label = format!("`#[shape]` of `{}` says {expected}", function.name.name);
-                    found.push(Diagnostic::error(codes::ARGUMENT_EXTENT, loc(function, *span), title, label));
-                }
-                Dim::Literal { .. } => {}
-                Dim::Name { name, .. } => match bindings.iter().find(|b| b.name == name.name) {
-                    Some(first) if first.extent != *extent => {
-                        found.push(extent_conflict(function, first, param, *extent, name.span));
-                    }
-                    Some(_) => {}
-                    None => bindings.push(Binding { name: name.name, extent: *extent, param, span: name.span }),
-                },
-            }
-        }
-    }
-}
-
-fn extent_conflict(
-    function: &'static Function,
-    first: &Binding<'_>,
-    param: &Param,
-    extent: i64,
-    span: Span,
-) -> Diagnostic {
-    let Binding { name, extent: before, param: first_param, span: first_span } = first;
-    let (a, b) = (first_param.name.name, param.name.name);
-    let title = format!("`{name}` is {before} in `{a}` and {extent} in `{b}`");
-    let label = format!("`{b}` has extent {extent} here");
-    Diagnostic::error(codes::ARGUMENT_EXTENT, loc(function, span), title, label)
-        .label(loc(function, *first_span), format!("`{a}` has extent {before} here"))
-        .note(format!("in a call of `{}`", function.name.name))
 }
 
 /// Dimensions that a call must find equal although the key does not hold them: a `dyn` extent's places.
@@ -260,16 +135,22 @@ fn overlaps(a: &TensorArgument<'_>, b: &Argument<'_>) -> bool {
 
 #[cold]
 fn unequal_extents(function: &'static Function, arguments: &[Argument<'_>], pair: EqualExtents) -> Diagnostics {
-    let samples: Vec<SampleValue> = arguments.iter().map(SampleValue::of).collect();
-    let mut found = Vec::new();
-    extents(function, &samples, &mut found);
-    if found.is_empty() {
-        let (name, other) = (dim_name(function, pair.first.0, pair.first.1), pair.second.0);
-        let title = format!("`{name}` differs in `{}`", function.params[other].name.name);
-        let place = loc(function, function.params[other].ty_span);
-        found.push(Diagnostic::error(codes::ARGUMENT_EXTENT, place, title, "this tensor"));
-    }
-    Diagnostics(found)
+    let place = |(param, axis): (usize, usize)| {
+        let extent = match &arguments[param] {
+            Argument::Tensor(t) => t.dims[axis],
+            Argument::Scalar(_) => 0,
+        };
+        let (name, span) = match function.params[param].shape.get(axis) {
+            Some(Dim::Name { name, .. }) => (name.name, name.span),
+            _ => ("an extent", function.params[param].ty_span),
+        };
+        (name, span, extent, function.params[param].name.name)
+    };
+    let ((name, first_span, before, a), (_, span, extent, b)) = (place(pair.first), place(pair.second));
+    let title = format!("`{name}` is {before} in `{a}` and {extent} in `{b}`");
+    Diagnostic::error(codes::ARGUMENT_EXTENT, loc(function, span), title, format!("`{b}` has extent {extent} here"))
+        .label(loc(function, first_span), format!("`{a}` has extent {before} here"))
+        .into()
 }
 
 #[cold]
@@ -303,6 +184,6 @@ fn aliased(function: &'static Function, index: usize, other: usize) -> Diagnosti
     let title = format!("arguments `{a}` and `{b}` of `{}` share memory, and `{a}` is written", function.name.name);
     Diagnostic::error(codes::ARGUMENT_ALIAS, loc(function, span(index)), title, "written here")
         .label(loc(function, span(other)), format!("`{b}` covers some of the same elements"))
-        .help(format!("pass one of them as a copy, or declare a single `&mut` parameter for both uses"))
+        .help("pass one of them as a copy, or declare a single `&mut` parameter for both uses")
         .into()
 }

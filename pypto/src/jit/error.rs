@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::diagnostics::{Code, Diagnostic, Diagnostics, render_all};
+use crate::compile::CompileError;
+use crate::diagnostics::{Code, Diagnostic, Diagnostics, codes, render_all};
+use crate::runtime::kernel::Failure;
+use crate::runtime::record::Stop;
 
 /// The result of a call or of a handle's method.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -58,6 +61,11 @@ impl Error {
         ErrorKind::Host(message.into()).into()
     }
 
+    /// Arguments that do not fit.
+    pub fn call(list: Diagnostics) -> Error {
+        ErrorKind::Call(list).into()
+    }
+
     /// A fault of the compiler.
     pub fn internal(message: impl Into<String>) -> Error {
         ErrorKind::Internal(message.into()).into()
@@ -67,6 +75,35 @@ impl Error {
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Error {
         Error(Box::new(kind))
+    }
+}
+
+impl From<CompileError> for Error {
+    fn from(error: CompileError) -> Error {
+        match error {
+            CompileError::Kernel(list) => list.into(),
+            CompileError::Dump(message) => Error::host(format!("cannot write a dump: {message}")),
+            CompileError::Internal(message) => Error::internal(message),
+        }
+    }
+}
+
+impl From<Stop> for Error {
+    fn from(stop: Stop) -> Error {
+        match stop {
+            Stop::Failed(diagnostic) => ErrorKind::Runtime((*diagnostic).into()).into(),
+            Stop::Task(Failure::Stopped(site)) => {
+                let diagnostic =
+                    Diagnostic::error(codes::RUN_FAILED, site.loc, site.message, "the kernel stopped here");
+                ErrorKind::Runtime(diagnostic.into()).into()
+            }
+            Stop::Task(Failure::Memory(refused)) => Error::host(refused.to_string()),
+            Stop::Task(Failure::UnknownStatus(kernel, status)) => {
+                Error::internal(format!("kernel `{kernel}` stopped with unknown status {status}"))
+            }
+            Stop::Task(Failure::Panicked) => Error::internal("a kernel's worker panicked"),
+            Stop::Unsupported(message) => Error::internal(message),
+        }
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::key::Key;
+use super::key::{Change, Key};
+use crate::compile::host::Fallback;
 use crate::diagnostics::Diagnostic;
 
 /// Counters since the start of the process.
@@ -47,7 +48,7 @@ pub struct Event {
     /// How many variants of the kernel this process has, this one included.
     pub variants: usize,
     /// What differs from the variant before; empty for the first.
-    pub changes: Vec<String>,
+    pub changes: Vec<Change>,
     /// Set when the number of variants is suspicious.
     pub warning: Option<Diagnostic>,
 }
@@ -67,13 +68,17 @@ impl std::fmt::Display for Event {
         };
         write!(f, "{verb} {} in {:.2} ms", self.key, self.duration.as_secs_f64() * 1e3)?;
         if !self.changes.is_empty() {
-            write!(f, ", variant {} because of {}", self.variants, self.changes.join(", "))?;
+            write!(f, ", variant {} because of {}", self.variants, list(&self.changes))?;
         }
         match &self.warning {
             Some(warning) => write!(f, "\n{}", crate::diagnostics::render(warning, false)),
             None => Ok(()),
         }
     }
+}
+
+fn list(changes: &[Change]) -> String {
+    changes.iter().map(Change::to_string).collect::<Vec<_>>().join(", ")
 }
 
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -97,6 +102,13 @@ pub(super) fn publish(event: &Event) {
     }
     let all = listeners().lock().unwrap_or_else(PoisonError::into_inner).clone();
     all.iter().for_each(|listener| listener(event));
+}
+
+/// Tells that kernels run by the interpreter although machine code was asked for.
+pub(super) fn fallbacks(key: &Key, list: &[Fallback]) {
+    for Fallback { kernel, reason } in list.iter().filter(|_| log_enabled()) {
+        log(&format!("`{kernel}` of {key} runs by the interpreter: {reason}"));
+    }
 }
 
 fn log_enabled() -> bool {

@@ -8,7 +8,10 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::error::{Error, Result};
+use super::cache;
+use super::compiled::{Compiled, call, lower};
+use super::error::Result;
+use super::key::Key;
 use super::meta::MetaValues;
 use super::output::Output;
 use super::sample::Samples;
@@ -16,6 +19,8 @@ use super::site::CallSite;
 use crate::frontend::generic::{self, Callable, Callee};
 use crate::ir::{self, DType};
 use crate::language::argument::Argument;
+use crate::runtime::config::RunConfig;
+use crate::runtime::pool::thread_count;
 
 /// Calls a macro with the identifiers of one to twelve type parameters.
 macro_rules! for_each_arity {
@@ -104,7 +109,17 @@ pub trait JitFn<Marker> {
 
     /// The program for such arguments, after the passes that every target shares and those of the host; writes nothing.
     fn lower<S: Samples + ?Sized>(&self, samples: &S) -> Result<ir::Program> {
-        WithMeta::<(), Self::Kernel, Self::Types>::new(Box::new(()), Arc::default()).lower(samples)
+        lower(self.ir(), Self::Types::DTYPES, None, &samples.samples())
+    }
+
+    /// Compiles for such arguments, without running.
+    fn compile<S: Samples + ?Sized>(&self, samples: &S, config: &RunConfig) -> Result<Compiled<Self::Output>> {
+        Compiled::new(self.ir(), Self::Types::DTYPES, None, &samples.samples(), config)
+    }
+
+    /// The specialization key for such arguments.
+    fn key<S: Samples + ?Sized>(&self, samples: &S) -> Result<Key> {
+        cache::key(self.ir(), Self::Types::DTYPES, None, &samples.samples(), &RunConfig::default().compile_options())
     }
 
     /// The same function with other values of its `meta(..)` parameters: `softmax.with(meta!{TM: 128})(&x, &mut y)`.
@@ -130,25 +145,35 @@ pub trait JitFn<Marker> {
 ///
 /// The borrows of a call through `f(..)` last as long as `f`; to call it several times with the same `&mut` tensor, write
 /// `.with(..)` at each call.
-pub struct WithMeta<Signature: ?Sized, K, G> {
+pub struct WithMeta<Signature: ?Sized, K, G, O> {
     call: Box<Signature>,
     meta: Arc<MetaValues>,
-    kernel: PhantomData<fn() -> (K, G)>,
+    kernel: PhantomData<fn() -> (K, G, O)>,
 }
 
-impl<Signature: ?Sized, K: Callable, G: TypeArguments> WithMeta<Signature, K, G> {
+impl<Signature: ?Sized, K: Callable, G: TypeArguments, O: Output> WithMeta<Signature, K, G, O> {
     fn new(call: Box<Signature>, meta: Arc<MetaValues>) -> Self {
         WithMeta { call, meta, kernel: PhantomData }
     }
 
     /// As [`JitFn::lower`].
     pub fn lower<S: Samples + ?Sized>(&self, samples: &S) -> Result<ir::Program> {
-        let _ = (samples.samples(), &self.meta, G::DTYPES);
-        Err(Error::internal("lowering is not connected"))
+        lower(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples())
+    }
+
+    /// As [`JitFn::compile`].
+    pub fn compile<S: Samples + ?Sized>(&self, samples: &S, config: &RunConfig) -> Result<Compiled<O>> {
+        Compiled::new(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples(), config)
+    }
+
+    /// As [`JitFn::key`].
+    pub fn key<S: Samples + ?Sized>(&self, samples: &S) -> Result<Key> {
+        let options = RunConfig::default().compile_options();
+        cache::key(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples(), &options)
     }
 }
 
-impl<Signature: ?Sized, K, G> Deref for WithMeta<Signature, K, G> {
+impl<Signature: ?Sized, K, G, O> Deref for WithMeta<Signature, K, G, O> {
     type Target = Signature;
 
     fn deref(&self) -> &Signature {
@@ -170,7 +195,7 @@ macro_rules! jit_fn {
             type Output = O;
             type Arguments = ($($name,)+);
             type With<'f>
-                = WithMeta<dyn Fn($($name),+) -> Result<Launched<K, G, O>> + 'f, K, G>
+                = WithMeta<dyn Fn($($name),+) -> Result<Launched<K, G, O>> + 'f, K, G, O>
             where
                 Self: 'f;
 
@@ -191,12 +216,25 @@ macro_rules! jit_fn {
 for_each_arity!(jit_fn);
 
 /// Runs the kernel `K`, specializing it at the first call with such arguments. The macros emit the call of it.
+///
+/// # Errors
+/// Arguments that do not fit, an error in the kernel, a run-time check that failed.
 pub fn launch<K: Callable, G: TypeArguments, O: Output>(
     site: &'static CallSite,
     arguments: &mut [Argument<'_>],
 ) -> Result<Launched<K, G, O>> {
-    let _ = (site, arguments);
-    Err(Error::internal(format!("`{}` cannot run yet", generic_function::<K>().name.name)))
+    let function = generic_function::<K>();
+    let meta = MetaValues::take_current();
+    let meta = meta.as_deref();
+    let variant = match site.last() {
+        Some(variant) if variant.fits(function, G::DTYPES, meta, arguments) => variant,
+        _ => {
+            let variant = cache::find(function, G::DTYPES, meta, arguments)?;
+            site.set(variant);
+            variant
+        }
+    };
+    call::<O>(variant, arguments, thread_count()).map(Launched::new)
 }
 
 /// Runs an eager body: the tiles that it makes are freed when it returns.
@@ -208,7 +246,7 @@ pub fn eager_scope<R>(body: impl FnOnce() -> R) -> R {
 /// The program whose entry is the kernel `K`, with all functions that it calls. `#[pypto::program]` emits the call of it.
 #[doc(hidden)]
 pub fn program<K: Callable, S: Samples + ?Sized>(samples: &S) -> Result<ir::Program> {
-    WithMeta::<(), K, ()>::new(Box::new(()), Arc::default()).lower(samples)
+    lower(generic_function::<K>(), &[], None, &samples.samples())
 }
 
 /// The generic IR of a companion type that stands for an annotated function.

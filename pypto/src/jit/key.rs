@@ -7,46 +7,53 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use super::sample::SampleValue;
-use crate::frontend::generic::{Dim, Function, Param};
-use crate::ir::DType;
+use super::fingerprint::fingerprint;
+use crate::frontend::generic::{Dim, Function};
+use crate::frontend::specialization::{ParamSpec, Specialization};
 
 /// Identity of a specialization.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Key {
-    /// Name of the kernel.
-    pub kernel: &'static str,
-    /// Hash of the function, its callees and constants.
-    pub function: u64,
-    /// Element types of the function's type parameters.
-    pub types: Vec<DType>,
-    pub parameters: Vec<ParameterKey>,
-    /// Every meta parameter with its value.
-    pub meta: Vec<(&'static str, i64)>,
-    /// What runs the code: `host` or `interpreter`, and the CPU.
+    function: &'static Function,
+    /// Hash of the function, its callees and the constants that they name.
+    pub source: u64,
+    /// What the call contributes.
+    pub specialization: Specialization,
+    /// What runs the code: the interpreter, or an instruction set and a CPU.
     pub target: String,
     /// The compiler's version.
     pub compiler: &'static str,
 }
 
-/// A parameter's part of a key.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ParameterKey {
-    pub name: &'static str,
-    pub dtype: DType,
-    pub value: ParameterValue,
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.source == other.source && self.specialization == other.specialization && self.target == other.target
+    }
 }
 
-/// What of a parameter the code depends on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum ParameterValue {
-    /// Extents; `None` for those that stay out of the key.
-    Tensor(Vec<Option<i64>>),
-    /// The bits of a `#[spec]` scalar; `None` for a plain scalar.
-    Scalar(Option<u64>),
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.source.hash(state);
+        self.specialization.hash(state);
+        self.target.hash(state);
+        self.compiler.hash(state);
+    }
 }
 
 impl Key {
+    /// The key of a function for a specialization and a target.
+    pub fn new(function: &'static Function, specialization: Specialization, target: String) -> Key {
+        let source = fingerprint(function);
+        Key { function, source, specialization, target, compiler: env!("CARGO_PKG_VERSION") }
+    }
+
+    /// Name of the kernel.
+    pub fn kernel(&self) -> &'static str {
+        self.function.name.name
+    }
+
     /// A name for files: 32 hexadecimal digits.
     pub fn digest(&self) -> String {
         let mut sink = Sink(blake3::Hasher::new());
@@ -55,45 +62,62 @@ impl Key {
     }
 
     /// The components that differ, as `M of x: 512 -> 640`, for the event of a compile.
-    pub fn changes_from(&self, old: &Key) -> Vec<String> {
+    pub fn changes_from(&self, old: &Key) -> Vec<Change> {
         let mut changes = Vec::new();
-        if self.function != old.function {
-            changes.push("the function's source".to_owned());
+        let mut note = |what: String, old: String, new: String, dim| {
+            if old != new {
+                changes.push(Change { what, old, new, dim });
+            }
+        };
+        note("source".into(), format!("{:016x}", old.source), format!("{:016x}", self.source), None);
+        for (i, (old, new)) in old.specialization.type_args.iter().zip(&self.specialization.type_args).enumerate() {
+            note(self.function.type_params[i].name.into(), old.to_string(), new.to_string(), None);
         }
-        for (new, old) in self.parameters.iter().zip(&old.parameters) {
-            parameter_changes(new, old, &mut changes);
-        }
-        for ((name, new), (_, old)) in self.meta.iter().zip(&old.meta) {
-            if new != old {
-                changes.push(format!("meta {name}: {old} -> {new}"));
+        for (i, (old, new)) in old.specialization.params.iter().zip(&self.specialization.params).enumerate() {
+            match (old, new) {
+                (ParamSpec::Tensor { dims: old, .. }, ParamSpec::Tensor { dims: new, .. }) => {
+                    for (axis, (old, new)) in old.iter().zip(new).enumerate() {
+                        note(self.dim(i, axis), extent(*old), extent(*new), Some((i, axis)));
+                    }
+                }
+                (ParamSpec::Scalar { value: old }, ParamSpec::Scalar { value: new }) => {
+                    let text = |bits: &Option<u64>| bits.map_or("run-time".into(), |b| format!("{b:#x}"));
+                    note(self.function.params[i].name.name.into(), text(old), text(new), None);
+                }
+                _ => {}
             }
         }
-        if self.target != old.target {
-            changes.push(format!("target: {} -> {}", old.target, self.target));
+        for (i, (old, new)) in old.specialization.metas.iter().zip(&self.specialization.metas).enumerate() {
+            note(format!("meta {}", self.function.metas[i].name.name), old.to_string(), new.to_string(), None);
         }
+        note("target".into(), old.target.clone(), self.target.clone(), None);
+        changes.dedup_by(|b, a| a.what == b.what);
         changes
+    }
+
+    /// The name of a dimension for messages: that of `#[shape]`, or its number.
+    fn dim(&self, parameter: usize, axis: usize) -> String {
+        match self.function.params[parameter].shape.get(axis) {
+            Some(Dim::Name { name, .. }) => name.name.to_owned(),
+            _ => format!("extent {axis} of {}", self.function.params[parameter].name.name),
+        }
     }
 }
 
-fn parameter_changes(new: &ParameterKey, old: &ParameterKey, changes: &mut Vec<String>) {
-    let name = new.name;
-    if new.dtype != old.dtype {
-        changes.push(format!("element type of {name}: {} -> {}", old.dtype, new.dtype));
-    }
-    match (&new.value, &old.value) {
-        (ParameterValue::Tensor(new), ParameterValue::Tensor(old)) => {
-            for (axis, (new, old)) in new.iter().zip(old).enumerate() {
-                if let (Some(new), Some(old)) = (new, old)
-                    && new != old
-                {
-                    changes.push(format!("extent {axis} of {name}: {old} -> {new}"));
-                }
-            }
-        }
-        (ParameterValue::Scalar(Some(new)), ParameterValue::Scalar(Some(old))) if new != old => {
-            changes.push(format!("{name}: {old} -> {new}"));
-        }
-        _ => {}
+/// One component of a key that differs from another key's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The component: a dimension, a scalar, a meta parameter, `source`, `target`.
+    pub what: String,
+    pub old: String,
+    pub new: String,
+    /// Parameter and axis of an extent.
+    pub dim: Option<(usize, usize)>,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} -> {}", self.what, self.old, self.new)
     }
 }
 
@@ -110,58 +134,31 @@ impl Hasher for Sink {
     }
 }
 
-/// Whether an extent stays out of the key.
-pub fn is_dynamic(param: &Param, axis: usize) -> bool {
-    matches!(param.shape.get(axis), Some(Dim::Name { dynamic: true, .. }))
-}
-
-/// The parameter's part of the key for a sample.
-pub fn parameter_key(param: &Param, sample: &SampleValue) -> ParameterKey {
-    let name = param.name.name;
-    match sample {
-        SampleValue::Tensor { dtype, dims } => {
-            let dims = dims.iter().enumerate();
-            let dims = dims.map(|(axis, extent)| (!is_dynamic(param, axis)).then_some(*extent)).collect();
-            ParameterKey { name, dtype: *dtype, value: ParameterValue::Tensor(dims) }
-        }
-        SampleValue::Scalar { dtype, bits } => {
-            ParameterKey { name, dtype: *dtype, value: ParameterValue::Scalar(param.spec.then_some(*bits)) }
-        }
-    }
-}
-
-/// The name of a dimension for messages: that of `#[shape]`, or its number.
-pub fn dim_name(function: &Function, parameter: usize, axis: usize) -> String {
-    match function.params[parameter].shape.get(axis) {
-        Some(Dim::Name { name, .. }) => name.name.to_owned(),
-        _ => format!("extent {axis} of `{}`", function.params[parameter].name.name),
-    }
+fn extent(extent: Option<i64>) -> String {
+    extent.map_or("dyn".into(), |n| n.to_string())
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[", self.kernel)?;
-        for (index, parameter) in self.parameters.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{parameter}")?;
+        let Specialization { type_args, params, metas } = &self.specialization;
+        write!(f, "{}", self.kernel())?;
+        if !type_args.is_empty() {
+            write!(f, "<{}>", type_args.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "))?;
         }
-        for (index, (name, value)) in self.meta.iter().enumerate() {
-            write!(f, "{}{name} = {value}", if index == 0 { "; " } else { ", " })?;
-        }
-        write!(f, "; {}; pypto {}; {:016x}]", self.target, self.compiler, self.function)
-    }
-}
-
-impl fmt::Display for ParameterKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.dtype)?;
-        match &self.value {
-            ParameterValue::Tensor(dims) => {
-                let dims: Vec<String> = dims.iter().map(|d| d.map_or("dyn".into(), |n| n.to_string())).collect();
-                write!(f, "[{}]", dims.join(", "))
+        let params = self.function.params.iter().zip(params).map(|(param, spec)| {
+            let name = param.name.name;
+            match spec {
+                ParamSpec::Tensor { dims, .. } => {
+                    format!("{name}: [{}]", dims.iter().map(|d| extent(*d)).collect::<Vec<_>>().join(", "))
+                }
+                ParamSpec::Scalar { value: Some(bits) } => format!("{name} = {bits:#x}"),
+                ParamSpec::Scalar { value: None } => name.to_owned(),
             }
-            ParameterValue::Scalar(Some(bits)) => write!(f, " = {bits:#x}"),
-            ParameterValue::Scalar(None) => Ok(()),
+        });
+        write!(f, "({})", params.collect::<Vec<_>>().join(", "))?;
+        for (meta, value) in self.function.metas.iter().zip(metas) {
+            write!(f, " {}={value}", meta.name.name)?;
         }
+        write!(f, " for {}, source {:016x}, pypto {}", self.target, self.source, self.compiler)
     }
 }

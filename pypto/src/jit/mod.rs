@@ -1,7 +1,9 @@
 //! Calls of annotated functions: specialization on the arguments, caches, checks at the call, and the handles that an
 //! annotated function has besides being callable.
 
+pub mod cache;
 pub mod check;
+pub mod compiled;
 pub mod error;
 pub mod events;
 pub mod fingerprint;
@@ -11,7 +13,9 @@ pub mod meta;
 pub mod output;
 pub mod sample;
 pub mod site;
+pub mod variant;
 
+pub use compiled::{CallArguments, Compiled};
 pub use error::{Error, ErrorKind, Result};
 pub use events::{Event, Origin, Stats, on_event, stats};
 pub use handle::{Eager, JitFn, Launched, TypeArguments, eager_scope, launch, program};

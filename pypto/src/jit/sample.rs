@@ -1,29 +1,7 @@
 //! Samples of arguments: what `.compile(&samples, ..)` specializes on without calling.
 
+use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::DType;
-use crate::language::argument::Argument;
-
-/// The layout of an argument, without its data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SampleValue {
-    Tensor {
-        dtype: DType,
-        /// Extents.
-        dims: Vec<i64>,
-    },
-    /// A scalar; its value counts for `#[spec]` parameters only.
-    Scalar { dtype: DType, bits: u64 },
-}
-
-impl SampleValue {
-    /// The layout of an argument.
-    pub fn of(argument: &Argument<'_>) -> SampleValue {
-        match argument {
-            Argument::Tensor(t) => SampleValue::Tensor { dtype: t.dtype, dims: t.dims().to_vec() },
-            Argument::Scalar(s) => SampleValue::Scalar { dtype: s.dtype, bits: s.bits },
-        }
-    }
-}
 
 /// The element type and extents of a tensor that does not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,23 +20,23 @@ impl TensorSpec {
 /// One sample: a tensor reference, a [`TensorSpec`] or a scalar.
 pub trait Sample {
     /// The layout as data.
-    fn sample(&self) -> SampleValue;
+    fn sample(&self) -> ArgumentSpec;
 }
 
 impl Sample for TensorSpec {
-    fn sample(&self) -> SampleValue {
-        SampleValue::Tensor { dtype: self.dtype, dims: self.dims.clone() }
+    fn sample(&self) -> ArgumentSpec {
+        ArgumentSpec::Tensor { dtype: self.dtype, dims: self.dims.clone(), contiguous: true }
     }
 }
 
 impl<S: Sample> Sample for &S {
-    fn sample(&self) -> SampleValue {
+    fn sample(&self) -> ArgumentSpec {
         (**self).sample()
     }
 }
 
 impl<S: Sample> Sample for &mut S {
-    fn sample(&self) -> SampleValue {
+    fn sample(&self) -> ArgumentSpec {
         (**self).sample()
     }
 }
@@ -66,9 +44,9 @@ impl<S: Sample> Sample for &mut S {
 macro_rules! scalar_samples {
     ($($t:ty => $dtype:ident, $bits:expr;)*) => { $(
         impl Sample for $t {
-            fn sample(&self) -> SampleValue {
+            fn sample(&self) -> ArgumentSpec {
                 let bits: fn(&$t) -> u64 = $bits;
-                SampleValue::Scalar { dtype: DType::$dtype, bits: bits(self) }
+                ArgumentSpec::Scalar { dtype: DType::$dtype, bits: bits(self) }
             }
         }
     )* };
@@ -95,17 +73,17 @@ scalar_samples! {
 )]
 pub trait Samples {
     /// The layouts; empty for `()`.
-    fn samples(&self) -> Vec<SampleValue>;
+    fn samples(&self) -> Vec<ArgumentSpec>;
 }
 
 impl Samples for () {
-    fn samples(&self) -> Vec<SampleValue> {
+    fn samples(&self) -> Vec<ArgumentSpec> {
         Vec::new()
     }
 }
 
-impl Samples for [SampleValue] {
-    fn samples(&self) -> Vec<SampleValue> {
+impl Samples for [ArgumentSpec] {
+    fn samples(&self) -> Vec<ArgumentSpec> {
         self.to_vec()
     }
 }
@@ -114,7 +92,7 @@ macro_rules! tuple_samples {
     ($($name:ident),+) => {
         impl<$($name: Sample),+> Samples for ($($name,)+) {
             #[allow(non_snake_case)]
-            fn samples(&self) -> Vec<SampleValue> {
+            fn samples(&self) -> Vec<ArgumentSpec> {
                 let ($($name,)+) = self;
                 vec![$($name.sample()),+]
             }

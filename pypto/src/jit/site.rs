@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::variant::Variant;
+
 /// The static beside every launcher function, made by [`call_site!`](crate::call_site).
 ///
 /// A static inside a generic function is one for all its instances, so an entry is only a guess: the launch compares
 /// element types as it compares extents.
-#[derive(Debug)]
 pub struct CallSite {
-    last: AtomicPtr<()>,
+    last: AtomicPtr<Variant>,
 }
 
 impl CallSite {
@@ -18,9 +19,15 @@ impl CallSite {
         CallSite { last: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Forgets the specialization used last.
-    pub fn clear(&self) {
-        self.last.store(std::ptr::null_mut(), Ordering::Release);
+    /// The variant used last.
+    pub(super) fn last(&self) -> Option<&'static Variant> {
+        // SAFETY: only `set` writes it, and variants live as long as the process.
+        unsafe { self.last.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Remembers the variant used last.
+    pub(super) fn set(&self, variant: &'static Variant) {
+        self.last.store(std::ptr::from_ref(variant).cast_mut(), Ordering::Release);
     }
 }
 

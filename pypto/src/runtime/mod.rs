@@ -1,5 +1,6 @@
 //! Running compiled programs: the thread pool, task schedules, and the calls of kernels.
 
+pub mod config;
 pub mod execute;
 pub mod interpreted;
 pub mod kernel;

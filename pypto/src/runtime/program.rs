@@ -88,6 +88,12 @@ impl HostProgram {
         &self.program
     }
 
+    /// Names of the kernels that the interpreter runs.
+    pub fn interpreted_kernels(&self) -> Vec<&str> {
+        let interpreted = self.kernels.iter().filter(|k| matches!(k.code, Code::Interpreted(_)));
+        interpreted.map(|k| k.name.as_str()).collect()
+    }
+
     /// Runs the program. `arguments` are those of the signature, then the returned tensors.
     ///
     /// # Safety

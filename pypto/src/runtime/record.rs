@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::region::{Base, View};
 use super::schedule::{Schedule, ScheduleBuilder, Use, Word};
 use crate::diagnostics::{Diagnostic, codes};
-use crate::ir::{Attr, AttrKey, Block, DType, Direction, Extent, Function, Loc, Op, ParamRole, Program, Type, ValueId};
+use crate::ir::{AttrKey, Block, DType, Direction, Extent, Function, Loc, Op, ParamRole, Program, Type, ValueId};
 use crate::ops::OpKind;
 use crate::ops::fold::{FoldError, Literal, fold};
 

@@ -1,0 +1,223 @@
+//! Specializations in memory and on disk.
+//!
+//! In memory: a map that calls read without waiting for one another, and one compilation a key, for which other threads
+//! with the same key wait. On disk: bytes under the key's digest; a damaged or unreadable entry counts as a miss.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
+
+use super::check::{check_sizes, is_contiguous, loc};
+use super::error::{Error, Result};
+use super::events::{self, Event, Origin};
+use super::key::{Change, Key};
+use super::meta::MetaValues;
+use super::variant::Variant;
+use crate::codegen::host::object_cache;
+use crate::compile::{self, CompileOptions, Compiled, Platform, manifest};
+use crate::diagnostics::{Diagnostic, Severity, codes};
+use crate::frontend::generic::Function;
+use crate::frontend::specialization::{ArgumentSpec, Specialization};
+use crate::ir::DType;
+use crate::language::argument::Argument;
+use crate::runtime::pool::thread_count;
+use crate::runtime::program::HostProgram;
+
+/// From this many variants of a kernel on, each further power of two is worth a warning.
+const MANY_VARIANTS: usize = 16;
+
+/// All variants of this process.
+#[derive(Default)]
+struct Memory {
+    /// By a hash of function and arguments; hashes may collide.
+    variants: RwLock<HashMap<u64, Vec<&'static Variant>>>,
+    /// Compilations that are going on.
+    flights: Mutex<HashMap<Key, Arc<Mutex<()>>>>,
+    /// The variants of each function, by its address.
+    histories: Mutex<HashMap<usize, History>>,
+}
+
+/// What was compiled for a function so far.
+#[derive(Default)]
+struct History {
+    variants: usize,
+    last: Option<Key>,
+    /// How often each component changed.
+    changed: HashMap<String, usize>,
+}
+
+fn memory() -> &'static Memory {
+    static MEMORY: OnceLock<Memory> = OnceLock::new();
+    MEMORY.get_or_init(Memory::default)
+}
+
+/// The variant for a call: from memory, from disk, or compiled now.
+///
+/// # Errors
+/// Arguments that do not fit the signature; what is wrong in the kernel.
+#[cold]
+pub fn find(
+    function: &'static Function,
+    types: &[DType],
+    meta: Option<&MetaValues>,
+    arguments: &[Argument<'_>],
+) -> Result<&'static Variant> {
+    let hash = hash(function, types, meta, arguments);
+    if let Some(variant) = look_up(hash, |v| v.fits(function, types, meta, arguments)) {
+        events::count(&events::FOUND);
+        return Ok(variant);
+    }
+    let samples: Vec<ArgumentSpec> = arguments.iter().map(argument_spec).collect();
+    let options = CompileOptions {
+        platform: Platform::of_environment(),
+        dump_dir: std::env::var_os("PYPTO_DUMP").map(Into::into),
+        verify: cfg!(debug_assertions),
+        threads: thread_count(),
+        cache: true,
+    };
+    let key = key(function, types, meta, &samples, &options)?;
+    let flights = || memory().flights.lock().unwrap_or_else(PoisonError::into_inner);
+    let flight = flights().entry(key.clone()).or_default().clone();
+    let _landing = flight.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(variant) = look_up(hash, |v| v.key == key && std::ptr::eq(v.function, function)) {
+        events::count(&events::WAITED);
+        return Ok(variant);
+    }
+    let variant = make(function, key.clone(), &options);
+    flights().remove(&key);
+    let variant: &'static Variant = Box::leak(Box::new(variant?));
+    memory().variants.write().unwrap_or_else(PoisonError::into_inner).entry(hash).or_default().push(variant);
+    Ok(variant)
+}
+
+fn look_up(hash: u64, fits: impl Fn(&Variant) -> bool) -> Option<&'static Variant> {
+    let variants = memory().variants.read().unwrap_or_else(PoisonError::into_inner);
+    variants.get(&hash)?.iter().copied().find(|v| fits(v))
+}
+
+/// What specialization looks at in an argument.
+pub fn argument_spec(argument: &Argument<'_>) -> ArgumentSpec {
+    match argument {
+        Argument::Tensor(t) => {
+            ArgumentSpec::Tensor { dtype: t.dtype, dims: t.dims().to_vec(), contiguous: is_contiguous(t) }
+        }
+        Argument::Scalar(s) => ArgumentSpec::Scalar { dtype: s.dtype, bits: s.bits },
+    }
+}
+
+/// A hash of everything that selects a variant; `dyn` extents and plain scalars do not count.
+fn hash(function: &'static Function, types: &[DType], meta: Option<&MetaValues>, arguments: &[Argument<'_>]) -> u64 {
+    use crate::frontend::generic::Dim;
+    let mut state = DefaultHasher::new();
+    (std::ptr::from_ref(function) as usize).hash(&mut state);
+    types.hash(&mut state);
+    for m in function.metas {
+        meta.and_then(|given| given.get(m.name.name)).unwrap_or(m.default).hash(&mut state);
+    }
+    for (param, argument) in function.params.iter().zip(arguments) {
+        match argument {
+            Argument::Tensor(t) => {
+                for (axis, extent) in t.dims().iter().enumerate() {
+                    if !matches!(param.shape.get(axis), Some(Dim::Name { dynamic: true, .. })) {
+                        extent.hash(&mut state);
+                    }
+                }
+            }
+            Argument::Scalar(s) if param.spec => s.bits.hash(&mut state),
+            Argument::Scalar(_) => {}
+        }
+    }
+    state.finish()
+}
+
+/// The key of a call or of samples.
+///
+/// # Errors
+/// Arguments that do not fit the signature.
+pub fn key(
+    function: &'static Function,
+    types: &[DType],
+    meta: Option<&MetaValues>,
+    samples: &[ArgumentSpec],
+    options: &CompileOptions,
+) -> Result<Key> {
+    let metas: Vec<(&str, i64)> = meta.into_iter().flat_map(MetaValues::iter).collect();
+    check_sizes(function, samples).map_err(Error::call)?;
+    let specialization = Specialization::for_call(function, types, samples, &metas).map_err(Error::call)?;
+    Ok(Key::new(function, specialization, compile::engine(options.platform).identity(options.threads)))
+}
+
+/// Loads the variant from disk, or compiles it and stores it there.
+///
+/// # Errors
+/// What is wrong in the kernel.
+pub fn make(function: &'static Function, key: Key, options: &CompileOptions) -> Result<Variant> {
+    let start = Instant::now();
+    let on_disk = if options.cache { from_disk(&key) } else { None };
+    let (host, origin) = match on_disk {
+        Some(host) => (host, Origin::DiskCache),
+        None => (compile_now(function, &key, options)?, Origin::Compiled),
+    };
+    events::count(if origin == Origin::Compiled { &events::COMPILED } else { &events::LOADED });
+    let variant = Variant::new(function, key, host);
+    let mut event = Event {
+        key: variant.key.clone(),
+        origin,
+        duration: start.elapsed(),
+        variants: 0,
+        changes: Vec::new(),
+        warning: None,
+    };
+    remember(function, &mut event);
+    events::publish(&event);
+    Ok(variant)
+}
+
+fn from_disk(key: &Key) -> Option<HostProgram> {
+    let bytes = object_cache::get(&key.digest())?;
+    HostProgram::load(manifest::from_bytes(&bytes)?).ok()
+}
+
+fn compile_now(function: &'static Function, key: &Key, options: &CompileOptions) -> Result<HostProgram> {
+    let Compiled { executable, fallbacks, .. } = compile::compile(function, &key.specialization, options)?;
+    events::fallbacks(key, &fallbacks);
+    if options.cache
+        && let Some(bytes) = manifest::to_bytes(&executable)
+    {
+        object_cache::put(&key.digest(), &bytes);
+    }
+    HostProgram::load(executable).map_err(|e| Error::internal(e.to_string()))
+}
+
+/// Compares the key with the one before, and warns where variants multiply.
+fn remember(function: &'static Function, event: &mut Event) {
+    let mut histories = memory().histories.lock().unwrap_or_else(PoisonError::into_inner);
+    let history = histories.entry(std::ptr::from_ref(function) as usize).or_default();
+    history.variants += 1;
+    event.variants = history.variants;
+    if let Some(last) = history.last.replace(event.key.clone()) {
+        event.changes = event.key.changes_from(&last);
+    }
+    for change in &event.changes {
+        *history.changed.entry(change.what.clone()).or_default() += 1;
+    }
+    if history.variants >= MANY_VARIANTS && history.variants.is_power_of_two() {
+        event.warning = Some(many_variants(function, history, &event.changes));
+    }
+}
+
+fn many_variants(function: &'static Function, history: &History, changes: &[Change]) -> Diagnostic {
+    let often = history.changed.iter().max_by_key(|(name, count)| (**count, std::cmp::Reverse(name.as_str())));
+    let (what, count) = often.map_or(("its key", 0), |(name, count)| (name.as_str(), *count));
+    let title =
+        format!("`{}` was compiled in {} variants; {what} changed {count} times", function.name.name, history.variants);
+    let place = changes.iter().find(|c| c.what == what).and_then(|c| c.dim);
+    let span = place.map_or(function.name.span, |(param, _)| function.params[param].ty_span);
+    let warning = Diagnostic::error(codes::RECOMPILATION, loc(function, span), title, "part of the key")
+        .with_severity(Severity::Warning);
+    match place {
+        Some(_) => warning.help(format!("if one version can serve every extent, mark it: `#[shape(dyn {what}, ..)]`")),
+        None => warning,
+    }
+}
