@@ -15,5 +15,6 @@ pub mod ops;
 pub mod passes;
 pub mod prelude;
 pub mod runtime;
+pub mod tools;
 
 pub use pypto_macros::{function, jit, program};

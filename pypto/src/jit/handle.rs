@@ -19,6 +19,7 @@ use super::site::CallSite;
 use crate::frontend::generic::{self, Callable, Callee};
 use crate::ir::{self, DType};
 use crate::language::argument::Argument;
+use crate::language::{Element, scope};
 use crate::runtime::config::RunConfig;
 use crate::runtime::pool::thread_count;
 
@@ -81,6 +82,16 @@ pub trait TypeArguments {
 impl TypeArguments for () {
     const DTYPES: &'static [DType] = &[];
 }
+
+macro_rules! type_arguments {
+    ($($name:ident),+) => {
+        impl<$($name: Element),+> TypeArguments for ($($name,)+) {
+            const DTYPES: &'static [DType] = &[$($name::DTYPE),+];
+        }
+    };
+}
+
+for_each_arity!(type_arguments);
 
 /// Implemented by companion types: runs the verbatim body as plain Rust.
 pub trait Eager<Arguments> {
@@ -240,7 +251,7 @@ pub fn launch<K: Callable, G: TypeArguments, O: Output>(
 /// Runs an eager body: the tiles that it makes are freed when it returns.
 #[doc(hidden)]
 pub fn eager_scope<R>(body: impl FnOnce() -> R) -> R {
-    body()
+    scope(body)
 }
 
 /// The program whose entry is the kernel `K`, with all functions that it calls. `#[pypto::program]` emits the call of it.

@@ -1,6 +1,7 @@
 //! Tensors that a kernel returns: allocated by the launch, handed to the kernel as its last arguments.
 
 use crate::language::argument::{Argument, MAX_RANK};
+use crate::language::{Element, Tensor};
 
 /// What a kernel may return: nothing, a tensor, or a tuple of tensors.
 #[diagnostic::on_unimplemented(
@@ -28,3 +29,41 @@ impl Output for () {
 
     fn arguments<'a>(&'a mut self, _: &mut dyn FnMut(Argument<'a>)) {}
 }
+
+impl<T: Element, const R: usize> Output for Tensor<T, R> {
+    const COUNT: usize = 1;
+
+    fn allocate(extents: &[[i64; MAX_RANK]]) -> Option<Tensor<T, R>> {
+        let extents = extents.first()?;
+        Tensor::try_zeros(std::array::from_fn::<i64, R, _>(|axis| extents[axis])).ok()
+    }
+
+    fn arguments<'a>(&'a mut self, each: &mut dyn FnMut(Argument<'a>)) {
+        each(Argument::Tensor(self.to_argument(true)));
+    }
+}
+
+macro_rules! tuple_outputs {
+    ($($name:ident),+) => {
+        impl<$($name: Output),+> Output for ($($name,)+) {
+            const COUNT: usize = 0 $(+ $name::COUNT)+;
+
+            fn allocate(extents: &[[i64; MAX_RANK]]) -> Option<Self> {
+                let mut rest = extents;
+                Some(($({
+                    let (own, others) = rest.split_at_checked($name::COUNT)?;
+                    rest = others;
+                    $name::allocate(own)?
+                },)+))
+            }
+
+            #[allow(non_snake_case)]
+            fn arguments<'a>(&'a mut self, each: &mut dyn FnMut(Argument<'a>)) {
+                let ($($name,)+) = self;
+                $($name.arguments(each);)+
+            }
+        }
+    };
+}
+
+super::handle::for_each_arity!(tuple_outputs);

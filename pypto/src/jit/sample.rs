@@ -2,6 +2,7 @@
 
 use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::DType;
+use crate::language::{Element, Tensor};
 
 /// The element type and extents of a tensor that does not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,12 @@ impl Sample for TensorSpec {
     }
 }
 
+impl<T: Element, const R: usize> Sample for Tensor<T, R> {
+    fn sample(&self) -> ArgumentSpec {
+        ArgumentSpec::Tensor { dtype: T::DTYPE, dims: self.dims().to_vec(), contiguous: self.is_contiguous() }
+    }
+}
+
 impl<S: Sample> Sample for &S {
     fn sample(&self) -> ArgumentSpec {
         (**self).sample()
@@ -42,29 +49,16 @@ impl<S: Sample> Sample for &mut S {
 }
 
 macro_rules! scalar_samples {
-    ($($t:ty => $dtype:ident, $bits:expr;)*) => { $(
+    ($($t:ty),*) => { $(
         impl Sample for $t {
             fn sample(&self) -> ArgumentSpec {
-                let bits: fn(&$t) -> u64 = $bits;
-                ArgumentSpec::Scalar { dtype: DType::$dtype, bits: bits(self) }
+                ArgumentSpec::Scalar { dtype: <$t as Element>::DTYPE, bits: self.to_bits64() }
             }
         }
     )* };
 }
 
-scalar_samples! {
-    bool => Bool, |v| u64::from(*v);
-    i8 => I8, |v| u64::from(*v as u8);
-    i16 => I16, |v| u64::from(*v as u16);
-    i32 => I32, |v| u64::from(*v as u32);
-    i64 => I64, |v| *v as u64;
-    u8 => U8, |v| u64::from(*v);
-    u16 => U16, |v| u64::from(*v);
-    u32 => U32, |v| u64::from(*v);
-    half::f16 => F16, |v| u64::from(v.to_bits());
-    half::bf16 => BF16, |v| u64::from(v.to_bits());
-    f32 => F32, |v| u64::from(v.to_bits());
-}
+scalar_samples!(bool, i8, i16, i32, i64, u8, u16, u32, half::f16, half::bf16, f32);
 
 /// The samples of a call, one for each parameter; `()` where the signature itself tells every extent.
 #[diagnostic::on_unimplemented(

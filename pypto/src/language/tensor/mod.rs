@@ -83,7 +83,8 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         self.storage.as_mut().unwrap_or_else(|| no_storage())
     }
 
-    fn to_argument(&self, mutable: bool) -> TensorArgument<'_> {
+    /// The layout and memory as a call's argument. `mutable` needs exclusive access for as long as the result lives.
+    pub(crate) fn to_argument(&self, mutable: bool) -> TensorArgument<'_> {
         let mut dims = [1; MAX_RANK];
         let mut strides = [0; MAX_RANK];
         dims[..R].copy_from_slice(&self.dims);

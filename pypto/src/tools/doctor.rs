@@ -1,0 +1,86 @@
+//! `pypto doctor`: what this machine offers, and why code runs the way it does.
+
+use std::fmt::Write;
+
+use crate::codegen::host::cpu::{Target, host_identity};
+use crate::codegen::host::llvm::{ENV, SearchReport, search_report};
+use crate::codegen::host::object_cache;
+use crate::compile::Platform;
+use crate::runtime::pool::thread_count;
+
+/// The report. Opens libLLVM.
+pub fn report() -> String {
+    let mut text = format!("pypto {}\n\n", env!("CARGO_PKG_VERSION"));
+    // Writing to a string cannot fail.
+    let _ = cpu(&mut text);
+    let _ = llvm(&mut text, search_report());
+    let _ = engine(&mut text, search_report());
+    let _ = cache(&mut text);
+    text
+}
+
+fn cpu(text: &mut String) -> std::fmt::Result {
+    let target = Target::host();
+    writeln!(text, "cpu       {} ({})", cpu_name(), host_identity())?;
+    writeln!(
+        text,
+        "code for  {}: {} lanes of 32 bits, {} vector registers, fused multiply-add {}, f16 conversion {}",
+        target.isa.name(),
+        target.lanes,
+        target.registers,
+        yes(target.fma),
+        yes(target.f16_conversion)
+    )?;
+    let source = if std::env::var_os("PYPTO_THREADS").is_some() { "PYPTO_THREADS" } else { "what the machine offers" };
+    writeln!(text, "threads   {} ({source})", thread_count())
+}
+
+fn llvm(text: &mut String, report: &SearchReport) -> std::fmt::Result {
+    match (&report.chosen, report.version) {
+        (Some(path), Some((major, minor, patch))) => {
+            writeln!(text, "libLLVM   {major}.{minor}.{patch} at {}", path.display())?;
+        }
+        _ => writeln!(text, "libLLVM   none found; set {ENV} to the path of one, version 15 or newer")?,
+    }
+    for candidate in &report.tried {
+        if let Some(reason) = &candidate.rejected {
+            writeln!(text, "          rejected {}: {reason}", candidate.path.display())?;
+        }
+    }
+    Ok(())
+}
+
+fn engine(text: &mut String, report: &SearchReport) -> std::fmt::Result {
+    let engine = match (Platform::of_environment(), &report.chosen) {
+        (Platform::Interpreter, _) => "the interpreter, because PYPTO_HOST says so",
+        (Platform::Host, Some(_)) => "machine code",
+        (Platform::Host, None) => {
+            "the interpreter, because there is no libLLVM; machine code that the cache holds is used"
+        }
+    };
+    writeln!(text, "kernels   run as {engine}")
+}
+
+fn cache(text: &mut String) -> std::fmt::Result {
+    match object_cache::usage() {
+        Some(usage) => writeln!(
+            text,
+            "cache     {}: {} entries, {:.1} MB",
+            usage.directory.display(),
+            usage.entries,
+            usage.bytes as f64 / 1e6
+        ),
+        None => writeln!(text, "cache     off"),
+    }
+}
+
+fn yes(flag: bool) -> &'static str {
+    if flag { "yes" } else { "no" }
+}
+
+/// The processor's name as the system knows it.
+fn cpu_name() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
+}
