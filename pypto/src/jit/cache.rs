@@ -14,7 +14,8 @@ use super::events::{self, Event, Origin};
 use super::key::{Change, Key};
 use super::meta::MetaValues;
 use super::variant::Variant;
-use crate::codegen::host::object_cache;
+use crate::codegen::host::emit_llvm::EMITTER_VERSION;
+use crate::codegen::host::object_cache::{self, object_cache};
 use crate::compile::{self, CompileOptions, Compiled, Platform, manifest};
 use crate::diagnostics::{Diagnostic, Severity, codes};
 use crate::frontend::generic::Function;
@@ -174,8 +175,18 @@ pub fn make(function: &'static Function, key: Key, options: &CompileOptions) -> 
     Ok(variant)
 }
 
+/// Where the executable of a key lies on disk.
+fn disk_key(key: &Key) -> object_cache::Key {
+    object_cache::key(&[
+        b"executable",
+        &manifest::FORMAT.to_le_bytes(),
+        &EMITTER_VERSION.to_le_bytes(),
+        key.digest().as_bytes(),
+    ])
+}
+
 fn from_disk(key: &Key) -> Option<HostProgram> {
-    let bytes = object_cache::get(&key.digest())?;
+    let bytes = object_cache().get(&disk_key(key))?;
     HostProgram::load(manifest::from_bytes(&bytes)?).ok()
 }
 
@@ -185,7 +196,7 @@ fn compile_now(function: &'static Function, key: &Key, options: &CompileOptions)
     if options.cache
         && let Some(bytes) = manifest::to_bytes(&executable)
     {
-        object_cache::put(&key.digest(), &bytes);
+        object_cache().put(&disk_key(key), &bytes);
     }
     HostProgram::load(executable).map_err(|e| Error::internal(e.to_string()))
 }

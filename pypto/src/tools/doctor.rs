@@ -1,10 +1,11 @@
 //! `pypto doctor`: what this machine offers, and why code runs the way it does.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use crate::codegen::host::cpu::{Target, host_identity};
 use crate::codegen::host::llvm::{ENV, SearchReport, search_report};
-use crate::codegen::host::object_cache;
+use crate::codegen::host::object_cache::object_cache;
 use crate::compile::Platform;
 use crate::runtime::pool::thread_count;
 
@@ -62,16 +63,31 @@ fn engine(text: &mut String, report: &SearchReport) -> std::fmt::Result {
 }
 
 fn cache(text: &mut String) -> std::fmt::Result {
-    match object_cache::usage() {
-        Some(usage) => writeln!(
-            text,
-            "cache     {}: {} entries, {:.1} MB",
-            usage.directory.display(),
-            usage.entries,
-            usage.bytes as f64 / 1e6
-        ),
+    match object_cache().directory() {
+        Some(directory) => {
+            let (files, bytes) = size(directory);
+            writeln!(text, "cache     {}: {files} files, {:.1} MB", directory.display(), bytes as f64 / 1e6)
+        }
         None => writeln!(text, "cache     off"),
     }
+}
+
+/// Number and bytes of the files in a directory and one level below.
+fn size(directory: &Path) -> (u64, u64) {
+    let mut sum = (0, 0);
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                let below = std::fs::read_dir(entry.path()).into_iter().flatten().flatten();
+                for metadata in below.filter_map(|e| e.metadata().ok()) {
+                    sum = (sum.0 + 1, sum.1 + metadata.len());
+                }
+            }
+            Ok(metadata) => sum = (sum.0 + 1, sum.1 + metadata.len()),
+            Err(_) => {}
+        }
+    }
+    sum
 }
 
 fn yes(flag: bool) -> &'static str {
