@@ -24,6 +24,8 @@ struct Merge {
 /// What one branch leaves: the variables, then the value.
 struct Outcome {
     variables: Vec<Variable>,
+    /// The values as the branch left them, literals still literals.
+    originals: Vec<Value>,
     yields: Vec<ValueId>,
     /// Index of the variable that each yield belongs to.
     owner: Vec<usize>,
@@ -136,6 +138,7 @@ impl Walker<'_> {
     fn outcome(&mut self, merge: &Merge, value: Flow<Value>, place: Loc, like: Option<&Outcome>) -> Flow<Outcome> {
         let mut variables = self.scope.save(&merge.slots);
         variables.push(Variable { name: "", value: Some(value?), loc: place });
+        let originals = variables.iter().map(|v| v.value.clone().unwrap_or(Value::Poison)).collect();
         let (mut yields, mut owner) = (Vec::new(), Vec::new());
         for (i, variable) in variables.iter_mut().enumerate() {
             let value = match variable.value.take() {
@@ -147,7 +150,13 @@ impl Walker<'_> {
                 Some(value) => value,
             };
             let (value, pattern) = match like.and_then(|l| l.variables[i].value.clone()) {
-                Some(first) => (self.adapted(value, &first, variable.loc), first),
+                Some(first) => {
+                    let value = self.adapted(value, &first, variable.loc);
+                    if let Some(like) = like {
+                        self.literal_meets(&like.originals[i], &first, &value, like.variables[i].loc);
+                    }
+                    (value, first)
+                }
                 None => {
                     let definite = self.definite(value, variable.loc);
                     (definite.clone(), definite)
@@ -163,20 +172,32 @@ impl Walker<'_> {
             owner.resize(yields.len(), i);
             variable.value = Some(value);
         }
-        Ok(Outcome { variables, yields, owner })
+        Ok(Outcome { variables, originals, yields, owner })
+    }
+
+    /// A literal of one branch takes the type that the other branch's value has.
+    fn literal_meets(&mut self, original: &Value, first: &Value, second: &Value, place: Loc) {
+        if let (Value::Int(_) | Value::Float(_), Value::Scalar(a), Value::Scalar(b)) = (original, first, second)
+            && let Some(dtype) = self.builder.ty(*b).dtype().filter(|d| self.builder.ty(*a).dtype() != Some(*d))
+        {
+            self.unit.inference.settle(place, dtype);
+        }
     }
 
     /// Gives the variables their values after the `if`, and the expression its value.
     fn merged(&mut self, merge: &Merge, first: &Outcome, results: Vec<ValueId>) -> Value {
         let mut results = results.into_iter();
-        for (slot, variable) in merge.slots.iter().zip(&first.variables) {
-            let value = variable.value.as_ref().map(|like| rebuild(like, &mut results));
-            self.scope.set(*slot, value, variable.loc);
+        let mut values = Vec::with_capacity(first.variables.len());
+        for (variable, original) in first.variables.iter().zip(&first.originals) {
+            let value = variable.value.as_ref().map_or(Value::Unit, |like| rebuild(like, &mut results));
+            self.guess_literals(original, &value, variable.loc);
+            values.push(value);
         }
-        match first.variables.last().and_then(|v| v.value.as_ref()) {
-            Some(like) => rebuild(like, &mut results),
-            None => Value::Unit,
+        let result = values.pop().unwrap_or(Value::Unit);
+        for ((slot, variable), value) in merge.slots.iter().zip(&first.variables).zip(values) {
+            self.scope.set(*slot, Some(value), variable.loc);
         }
+        result
     }
 
     fn abandon(&mut self, merge: &Merge, checkpoint: &Checkpoint) -> Flow<Value> {

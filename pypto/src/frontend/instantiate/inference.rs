@@ -5,6 +5,7 @@
 //! repeated. Every place is settled at most once, so repetitions end.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::Walker;
 use crate::ir::{Attrs, DType, Loc, Round, ValueId};
@@ -34,9 +35,12 @@ impl Inference {
         self.known.contains_key(&place)
     }
 
-    fn settle(&mut self, place: Loc, dtype: DType) {
-        self.known.insert(place, dtype);
-        self.changed = true;
+    /// Notes a type for the next walk; the first one found for a place stays.
+    pub fn settle(&mut self, place: Loc, dtype: DType) {
+        if let Entry::Vacant(entry) = self.known.entry(place) {
+            entry.insert(dtype);
+            self.changed = true;
+        }
     }
 
     /// The type to use at a place.

@@ -32,7 +32,7 @@ mod statement;
 mod tensor;
 mod value;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::generic::{Function, Span};
 use super::specialization::Specialization;
@@ -88,8 +88,7 @@ struct Unit {
     /// The entry first. A function is `None` while it is being built.
     slots: Vec<Option<ir::Function>>,
     instances: HashMap<(*const Function, Specialization), usize>,
-    /// How many instances have a name.
-    names: HashMap<&'static str, usize>,
+    names: HashSet<String>,
     problems: Diagnostics,
     inference: Inference,
     /// Functions being walked, outermost first, against recursion.
@@ -113,17 +112,21 @@ impl Unit {
         let index = self.slots.len();
         self.slots.push(None);
         self.instances.insert(key, index);
-        let count = self.names.entry(function.name.name).or_default();
-        *count += 1;
-        let name = match *count {
-            1 => function.name.name.to_owned(),
-            n => format!("{}_{n}", function.name.name),
-        };
+        let name = self.unique_name(function.name.name);
         self.active.push(function);
         let built = signature::walk(self, function, spec, name);
         self.active.pop();
         self.slots[index] = Some(built?);
         Ok(index)
+    }
+
+    /// The function's own name, numbered from its second instance on.
+    fn unique_name(&mut self, name: &str) -> String {
+        let numbered = (2..).map(|n| format!("{name}_{n}"));
+        let free = std::iter::once(name.to_owned()).chain(numbered).find(|n| !self.names.contains(n));
+        let free = free.unwrap_or_else(|| name.to_owned());
+        self.names.insert(free.clone());
+        free
     }
 }
 

@@ -71,6 +71,9 @@ impl Walker<'_> {
         let starts = self.builder.binary(OpKind::CmpLe, zero, offset, loc);
         let starts = self.check(starts, &site)?;
         let limit = self.builder.extent_value(dim, loc);
+        if self.is_rest(size, offset, limit) {
+            return self.holds(&[starts], &message, access, axis, (offset, size, dim));
+        }
         let ends = if size == Extent::Const(1) {
             self.builder.binary(OpKind::CmpLt, offset, limit, loc)
         } else {
@@ -80,15 +83,38 @@ impl Walker<'_> {
             self.builder.binary(OpKind::CmpLe, end, limit, loc)
         };
         let ends = self.check(ends, &site)?;
-        for holds in [starts, ends] {
-            if !self.require(holds, &message, loc)? {
+        self.holds(&[starts, ends], &message, access, axis, (offset, size, dim))
+    }
+
+    /// Conditions of an access: known to be true, known to be false and an error, or checked at run time.
+    fn holds(
+        &mut self,
+        conditions: &[ValueId],
+        message: &str,
+        access: &Access<'_>,
+        axis: usize,
+        (offset, size, dim): (ValueId, Extent, Extent),
+    ) -> Flow<()> {
+        for holds in conditions {
+            if !self.require(*holds, message, access.loc)? {
                 let (offset, extent) = (self.builder.fact(offset).lo, dim.constant().unwrap_or(0));
                 let size = size.constant().unwrap_or(0);
+                let site = Site::new(access.spelled, access.loc);
                 let diagnostic = out_of_bounds(&site, access.name, axis, offset, size, extent);
                 return Err(self.report(diagnostic));
             }
         }
         Ok(())
+    }
+
+    /// Whether `size` is `limit - offset` or the minimum of that and something: then the access ends inside.
+    fn is_rest(&self, size: Extent, offset: ValueId, limit: ValueId) -> bool {
+        let Extent::Value(size) = size else { return false };
+        match self.builder.definition(size) {
+            Some((OpKind::Sub, operands)) => operands == [limit, offset],
+            Some((OpKind::Min, operands)) => operands.iter().any(|v| self.is_rest(Extent::Value(*v), offset, limit)),
+            _ => false,
+        }
     }
 
     /// Every dimension of an access within a container.

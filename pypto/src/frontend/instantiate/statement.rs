@@ -94,8 +94,17 @@ impl Walker<'_> {
     pub fn bind(&mut self, pattern: &'static Pattern, value: Value, loc: Loc) {
         match pattern {
             Pattern::Name { name, .. } => {
-                if let Value::Scalar(v) | Value::Tile(v) = value {
-                    self.builder.set_name(v, name.name);
+                let mut value = value;
+                match &mut value {
+                    Value::Scalar(v) | Value::Tile(v) => self.builder.set_name(*v, name.name),
+                    Value::Tensor(tensor) => {
+                        self.builder.set_name(tensor.value, name.name);
+                        // A new tensor is called by its first variable.
+                        if tensor.root.is_empty() {
+                            tensor.root = name.name;
+                        }
+                    }
+                    _ => {}
                 }
                 self.scope.define(name.name, Some(value), loc);
             }

@@ -137,10 +137,7 @@ impl Walker<'_> {
         };
         self.infer_tensor(tensor, value);
         let (offsets, valid) = match &target {
-            Ok(at) => {
-                self.same_extents(&at.shape, value, (at.written, tile), call)?;
-                (at.offset.clone(), Some(at.valid.clone()))
-            }
+            Ok(at) => (at.offset.clone(), Some(at.valid.clone())),
             Err(offsets) => (offsets.clone(), None),
         };
         self.starts_in(tensor, &offsets, call)?;
@@ -157,20 +154,25 @@ impl Walker<'_> {
         }
     }
 
-    /// A tile that is stored must have the extents of its place.
-    fn same_extents(&mut self, dims: &[Extent], tile: ValueId, places: (Loc, &Operand), call: &MethodCall) -> Flow<()> {
+    /// The tile repeated to the extents of a tensor that it is to fill.
+    fn repeated(&mut self, dims: &[Extent], tile: ValueId, target: Loc, call: &MethodCall) -> Flow<ValueId> {
         let found = self.builder.tile_type(tile).map_or(Vec::new(), |t| t.dims.clone());
-        if found == dims || found.len() != dims.len() {
-            return Ok(());
+        if found == dims {
+            return Ok(tile);
         }
-        let (expected, found) = (dims_text(dims), dims_text(&found));
-        let title = format!("cannot store {found} to a place of {expected}");
-        let origin = self.origin(tile);
-        let diagnostic = Diagnostic::error(codes::SHAPE_MISMATCH, call.loc, title, "extents must be equal")
-            .label(places.0, format!("{expected} comes from here"))
-            .label(origin, format!("{found} comes from here"))
-            .help("`broadcast` repeats extents of 1; `slice` takes a part");
-        Err(self.report(diagnostic))
+        let outcome = self.builder.with_dims(OpKind::Broadcast, tile, dims, call.loc);
+        outcome.map_err(|_| {
+            let (expected, found) = (dims_text(dims), dims_text(&found));
+            let title = format!("cannot set a tensor of {expected} to a tile of {found}");
+            let origin = self.origin(tile);
+            let mut diagnostic = Diagnostic::error(codes::SHAPE_MISMATCH, call.loc, title, "extents must be equal")
+                .label(target, format!("{expected} comes from here"))
+                .help("an extent of 1 is repeated; `store` writes a part of a tensor");
+            if origin != call.loc {
+                diagnostic = diagnostic.label(origin, format!("{found} comes from here"));
+            }
+            self.report(diagnostic)
+        })
     }
 
     fn set(&mut self, tensor: Tensor, value: &Operand, call: &MethodCall) -> Flow<Value> {
@@ -183,7 +185,7 @@ impl Walker<'_> {
         let tile = self.tile_typed(value, dtype)?;
         self.infer_tensor(tensor, tile);
         let origin = self.origin(tensor.value);
-        self.same_extents(&dims, tile, (origin, value), call)?;
+        let tile = self.repeated(&dims, tile, origin, call)?;
         let zeros = vec![self.builder.index(0, call.loc); dims.len()];
         let site = self.site("set", call.loc, &[(value, tile), (&call.receiver, tensor.value)]);
         let stored = self.builder.store(tile, tensor.value, &zeros, None, call.loc);

@@ -1,0 +1,121 @@
+//! What the compiler says about kernels that rustc accepts: each module holds one kernel with one mistake, each `.stderr`
+//! file beside it the rendered text. `UPDATE_EXPECT=1` writes the files.
+
+use pypto::diagnostics::{Diagnostics, codes, render_all};
+use pypto::frontend::generic::{Callable, Callee};
+use pypto::frontend::{ArgumentSpec, Specialization, instantiate};
+use pypto::ir::DType;
+use pypto::passes::pipeline::host;
+use pypto::passes::tensor_tiling::Limits;
+
+/// A kernel with the arguments of the call that goes wrong.
+pub struct Case {
+    callee: fn() -> Callee,
+    types: Vec<DType>,
+    arguments: Vec<ArgumentSpec>,
+    metas: Vec<(&'static str, i64)>,
+}
+
+impl Case {
+    fn of<K: Callable>(arguments: impl IntoIterator<Item = ArgumentSpec>) -> Case {
+        Case { callee: K::callee, types: Vec::new(), arguments: arguments.into_iter().collect(), metas: Vec::new() }
+    }
+
+    fn meta(mut self, name: &'static str, value: i64) -> Case {
+        self.metas.push((name, value));
+        self
+    }
+
+    fn types(mut self, types: &[DType]) -> Case {
+        self.types = types.to_vec();
+        self
+    }
+
+    fn problems(&self) -> Diagnostics {
+        let Callee::Function(function) = (self.callee)() else { panic!("not a kernel") };
+        let specialization = match Specialization::for_call(function, &self.types, &self.arguments, &self.metas) {
+            Ok(specialization) => specialization,
+            Err(problems) => return problems,
+        };
+        let mut program = match instantiate(function, &specialization) {
+            Ok(program) => program,
+            Err(problems) => return problems,
+        };
+        pypto::ir::verify(&program).unwrap_or_else(|problems| panic!("invalid IR: {problems}"));
+        host(&mut program, &Limits::for_threads(2)).expect_err("the kernel should be rejected")
+    }
+}
+
+fn f32s<const R: usize>(dims: [i64; R]) -> ArgumentSpec {
+    ArgumentSpec::Tensor { dtype: DType::F32, dims: dims.to_vec(), contiguous: true }
+}
+
+fn scalar(dtype: DType, bits: u64) -> ArgumentSpec {
+    ArgumentSpec::Scalar { dtype, bits }
+}
+
+/// Codes that no kernel here can show, and why.
+const ELSEWHERE: &[(pypto::diagnostics::Code, &str)] = &[
+    (codes::INTERNAL, "a fault of the compiler"),
+    (codes::ARGUMENT_ALIAS, "needs memory: tested with calls"),
+    (codes::RECOMPILATION, "a warning of the cache: tested with calls"),
+    (codes::DTYPE_MISMATCH, "rustc rejects such kernels first"),
+    (codes::MEMORY, "the host has no on-chip memory"),
+    (codes::TARGET_SUPPORT, "the host has every operation"),
+    (codes::IR_TEXT, "tested with the parser"),
+    (codes::IR_INVALID, "tested with the verifier"),
+    (codes::RUN_FAILED, "needs a run: tested with calls"),
+];
+
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        $( mod $name; )*
+
+        const CASES: &[(&str, fn() -> Case)] = &[ $((stringify!($name), $name::case)),* ];
+
+        $( #[test]
+        fn $name() {
+            compare(stringify!($name), &$name::case());
+        } )*
+    };
+}
+
+cases! {
+    argument_count, argument_extent, argument_layout, argument_literal, argument_size, argument_type,
+    array_index, assertion, branch_types, call_extents, cast_without_type, constant_arithmetic, contraction,
+    dropped_remainder, dynamic_extent, element_type, extent_unknown, function_kind, loop_types, many_errors, matmul_rank,
+    meta_value, not_disjoint, out_never_written, out_of_bounds, out_partly_written, out_read_first, overlapping_writes,
+    partly_valid, pipeline_depth, range_step, recursion, returned_extent, set_shapes, shape_mismatch, slice_bounds,
+    spec_argument, tensor_choice, unknown_method,
+}
+
+fn compare(name: &str, case: &Case) {
+    let text = render_all(&case.problems(), false);
+    let path = format!("{}/tests/jit/{name}.stderr", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &text).expect("the expectation can be written");
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == expected, "{path} differs; the text is now:\n{text}\nexpected:\n{expected}");
+}
+
+#[test]
+fn every_code_has_a_case() {
+    let shown: Vec<_> = CASES.iter().flat_map(|(_, case)| case().problems().0).map(|d| d.code).collect();
+    for info in codes::ALL {
+        let elsewhere = ELSEWHERE.iter().any(|(code, _)| *code == info.code);
+        assert!(shown.contains(&info.code) != elsewhere, "{}: shown here or listed as tested elsewhere", info.code);
+    }
+}
+
+#[test]
+fn titles_are_short_and_places_are_known() {
+    for (name, case) in CASES {
+        for diagnostic in case().problems().0 {
+            assert!(diagnostic.title.chars().count() <= 100, "{name}: {}", diagnostic.title);
+            assert!(diagnostic.primary.loc.file.name().ends_with(".rs"), "{name}: {:?}", diagnostic.primary.loc);
+            assert!(diagnostic.primary.loc.line > 0, "{name}");
+        }
+    }
+}
