@@ -50,11 +50,12 @@ macro_rules! tuple_outputs {
 
             fn allocate(extents: &[[i64; MAX_RANK]]) -> Option<Self> {
                 let mut rest = extents;
-                Some(($({
-                    let (own, others) = rest.split_at_checked($name::COUNT)?;
+                let mut take = |count| {
+                    let (own, others) = rest.split_at_checked(count)?;
                     rest = others;
-                    $name::allocate(own)?
-                },)+))
+                    Some(own)
+                };
+                Some(($($name::allocate(take($name::COUNT)?)?,)+))
             }
 
             #[allow(non_snake_case)]

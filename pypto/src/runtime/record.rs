@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use super::region::{Base, View};
 use super::schedule::{Schedule, ScheduleBuilder, Use, Word};
 use crate::diagnostics::{Diagnostic, codes};
-use crate::ir::{AttrKey, Block, DType, Direction, Extent, Function, Loc, Op, ParamRole, Program, Type, ValueId};
-use crate::ops::OpKind;
-use crate::ops::fold::{FoldError, Literal, fold};
+use crate::ir::{Attr, AttrKey, Block, DType, Direction, Extent, Function, Loc, Op, ParamRole, Program, Type, ValueId};
+use crate::ops::reference::{Scalar, scalar};
+use crate::ops::{Class, OpKind};
 
 /// Executes what a schedule with reads needs before it can go on.
 pub trait Memory {
@@ -43,7 +43,7 @@ impl From<Diagnostic> for Stop {
 /// A value during the run.
 #[derive(Clone, Debug)]
 enum Value {
-    Literal(Literal),
+    Scalar(Scalar),
     /// Word of the program's argument list, not looked at so far.
     Argument(usize),
     Tensor(View),
@@ -127,8 +127,8 @@ impl Recorder<'_, '_> {
     fn op(&mut self, op: &Op) -> Result<(), Stop> {
         match op.kind {
             OpKind::Constant => {
-                let literal = Literal::of(&op.attrs).ok_or_else(|| unsupported(op))?;
-                self.set(op.result(), Value::Literal(literal));
+                let constant = constant(op).ok_or_else(|| unsupported(op))?;
+                self.set(op.result(), Value::Scalar(constant));
                 Ok(())
             }
             OpKind::For => self.run_for(op),
@@ -138,33 +138,27 @@ impl Recorder<'_, '_> {
             OpKind::Alloc => self.alloc(op),
             OpKind::View => self.view(op),
             OpKind::Read => self.read(op),
-            OpKind::Assert => match self.literal(op.operands[0])? {
-                Literal::Bool(true) => Ok(()),
-                _ => {
-                    let message = op.attrs.text(AttrKey::Message).unwrap_or("assertion failed");
-                    Err(failed(op.loc, message.to_owned()).into())
-                }
-            },
-            kind if kind.is_elementwise() => self.scalar(op),
+            OpKind::Assert if self.condition(op.operands[0])? => Ok(()),
+            OpKind::Assert => {
+                let message = op.attrs.text(AttrKey::Message).unwrap_or("assertion failed");
+                Err(failed(op.loc, message.to_owned()).into())
+            }
+            kind if kind.is_elementwise() => self.compute(op),
             _ => Err(unsupported(op)),
         }
     }
 
-    fn scalar(&mut self, op: &Op) -> Result<(), Stop> {
-        let operands: Vec<Literal> = op.operands.iter().map(|v| self.literal(*v)).collect::<Result<_, _>>()?;
-        let last = *op.operands.last().ok_or_else(|| unsupported(op))?;
-        let dtype = self.function.ty(last).dtype().ok_or_else(|| unsupported(op))?;
-        let literal = match fold(op.kind, dtype, &op.attrs, &operands) {
-            Some(Ok(literal)) => literal,
-            Some(Err(FoldError::DivisionByZero)) => {
-                return Err(failed(op.loc, "attempt to divide by zero".into()).into());
-            }
-            Some(Err(FoldError::Overflow)) => {
-                return Err(failed(op.loc, format!("`{}` overflows {dtype}", op.kind.name())).into());
-            }
-            None => return Err(unsupported(op)),
+    fn compute(&mut self, op: &Op) -> Result<(), Stop> {
+        let operands: Vec<Scalar> = op.operands.iter().map(|v| self.scalar(*v)).collect::<Result<_, _>>()?;
+        let outcome = match (op.kind.class(), operands.as_slice()) {
+            (Class::Unary, [x]) => scalar::unary(op.kind, *x),
+            (Class::Binary | Class::Compare, [a, b]) => scalar::binary(op.kind, *a, *b),
+            (Class::Cast, [x]) => scalar::cast(*x, op.attrs.dtype().ok_or_else(|| unsupported(op))?, op.attrs.round()),
+            (Class::Select, [mask, a, b]) => Ok(if mask.index() == Some(1) { *a } else { *b }),
+            _ => return Err(unsupported(op)),
         };
-        self.set(op.result(), Value::Literal(literal));
+        let result = outcome.map_err(|error| failed(op.loc, error.to_string()))?;
+        self.set(op.result(), Value::Scalar(result));
         Ok(())
     }
 
@@ -178,7 +172,7 @@ impl Recorder<'_, '_> {
         let mut carried = self.take_all(&op.operands[3..])?;
         let mut index = lower;
         while if step > 0 { index < upper } else { index > upper } {
-            self.set(body.args[0], Value::Literal(Literal::Int(index)));
+            self.set(body.args[0], Value::Scalar(Scalar::new(index)));
             self.set_all(&body.args[1..], carried);
             self.block(body)?;
             carried = self.take_all(&body.yields)?;
@@ -192,7 +186,7 @@ impl Recorder<'_, '_> {
     }
 
     fn run_if(&mut self, op: &Op) -> Result<(), Stop> {
-        let taken = matches!(self.literal(op.operands[0])?, Literal::Bool(true));
+        let taken = self.condition(op.operands[0])?;
         let Some(region) = op.regions.get(usize::from(!taken)) else { return Ok(()) };
         self.block(region)?;
         let results = self.take_all(&region.yields)?;
@@ -207,7 +201,7 @@ impl Recorder<'_, '_> {
             self.set_all(&test.args, carried);
             self.block(test)?;
             let handed = self.take_all(&test.yields[1..])?;
-            if !matches!(self.literal(test.yields[0])?, Literal::Bool(true)) {
+            if !self.condition(test.yields[0])? {
                 self.set_all(&op.results, handed);
                 return Ok(());
             }
@@ -254,7 +248,7 @@ impl Recorder<'_, '_> {
         let Some(memory) = &mut self.memory else { return Err(unsupported(op)) };
         memory.run(tasks)?;
         let bits = memory.read(element.base, element.offset as usize * element.element, dtype);
-        self.set(op.result(), Value::Literal(literal_of(bits, dtype)));
+        self.set(op.result(), Value::Scalar(Scalar { dtype, bits }));
         Ok(())
     }
 
@@ -290,10 +284,7 @@ impl Recorder<'_, '_> {
     /// An operand of a call as a word of the kernel's argument list.
     fn word(&self, operand: ValueId) -> Result<Word, Stop> {
         match &self.values[operand.0 as usize] {
-            Some(Value::Literal(literal)) => {
-                let dtype = self.function.ty(operand).dtype().unwrap_or(DType::I64);
-                Ok(Word::Const(bits_of(*literal, dtype)))
-            }
+            Some(Value::Scalar(scalar)) => Ok(Word::Const(scalar.bits)),
             Some(Value::Argument(index)) => Ok(Word::Scalar(*index)),
             Some(Value::Tensor(view)) => {
                 let bytes = view.offset as usize * view.element;
@@ -315,23 +306,24 @@ impl Recorder<'_, '_> {
         }
     }
 
-    fn literal(&mut self, value: ValueId) -> Result<Literal, Stop> {
+    fn scalar(&mut self, value: ValueId) -> Result<Scalar, Stop> {
         match &self.values[value.0 as usize] {
-            Some(Value::Literal(literal)) => Ok(*literal),
+            Some(Value::Scalar(scalar)) => Ok(*scalar),
             Some(Value::Argument(index)) => {
                 self.looked_at.push(*index);
                 let dtype = self.function.ty(value).dtype().unwrap_or(DType::I64);
-                Ok(literal_of(self.arguments[*index], dtype))
+                Ok(Scalar { dtype, bits: self.arguments[*index] })
             }
             _ => Err(undefined(value)),
         }
     }
 
+    fn condition(&mut self, value: ValueId) -> Result<bool, Stop> {
+        Ok(self.scalar(value)?.index() == Some(1))
+    }
+
     fn index(&mut self, value: ValueId) -> Result<i64, Stop> {
-        match self.literal(value)? {
-            Literal::Int(n) => Ok(n),
-            _ => Err(undefined(value)),
-        }
+        self.scalar(value)?.index().ok_or_else(|| undefined(value))
     }
 
     fn extents(&mut self, extents: &[Extent]) -> Result<Vec<i64>, Stop> {
@@ -374,30 +366,12 @@ fn undefined(value: ValueId) -> Stop {
     Stop::Unsupported(format!("value %{} has no value of its type", value.0))
 }
 
-/// The literal that the bits of an element mean.
-fn literal_of(bits: u64, dtype: DType) -> Literal {
-    match dtype {
-        DType::Bool => Literal::Bool(bits & 0xff != 0),
-        DType::I8 => Literal::Int(i64::from(bits as i8)),
-        DType::I16 => Literal::Int(i64::from(bits as i16)),
-        DType::I32 => Literal::Int(i64::from(bits as i32)),
-        DType::I64 => Literal::Int(bits as i64),
-        DType::U8 => Literal::Int(i64::from(bits as u8)),
-        DType::U16 => Literal::Int(i64::from(bits as u16)),
-        DType::U32 => Literal::Int(i64::from(bits as u32)),
-        DType::F16 => Literal::Float(half::f16::from_bits(bits as u16).to_f64()),
-        DType::BF16 => Literal::Float(half::bf16::from_bits(bits as u16).to_f64()),
-        DType::F32 => Literal::Float(f64::from(f32::from_bits(bits as u32))),
-    }
-}
-
-/// The bits of a literal as an element, zero-extended.
-fn bits_of(literal: Literal, dtype: DType) -> u64 {
-    match (literal, dtype) {
-        (Literal::Bool(b), _) => u64::from(b),
-        (Literal::Int(n), _) => n as u64 & (u64::MAX >> (64 - dtype.bits())),
-        (Literal::Float(x), DType::F16) => u64::from(half::f16::from_f64(x).to_bits()),
-        (Literal::Float(x), DType::BF16) => u64::from(half::bf16::from_f64(x).to_bits()),
-        (Literal::Float(x), _) => u64::from((x as f32).to_bits()),
-    }
+fn constant(op: &Op) -> Option<Scalar> {
+    let dtype = op.attrs.dtype()?;
+    Some(match op.attrs.get(AttrKey::Value)? {
+        Attr::Int(n) => Scalar::from_int(*n, dtype),
+        Attr::Float(x) => Scalar::from_float(*x, dtype),
+        Attr::Bool(b) => Scalar::new(*b),
+        _ => return None,
+    })
 }
