@@ -1,20 +1,32 @@
-//! Passes: rewrites of a program, and the analyses that they stand on. Free functions over the IR, one file each.
+//! Passes: rewrites of a program, and the analyses that they stand on. Free functions over the IR, one file each; the
+//! list of passes is [`list`], their sequences are in [`pipeline`].
 
 pub mod accesses;
 pub mod affine;
+pub mod cse;
+pub mod dce;
 pub mod definitions;
 pub mod disjoint;
+pub mod effects;
 pub mod extract;
 pub mod fold_accumulate;
 pub mod fold_transpose;
+pub mod hoist;
+pub mod inline;
+pub mod list;
+pub mod manager;
 pub mod outline;
 mod overlap;
 pub mod pipeline;
 pub mod prove_parallel;
 pub mod ranges;
+pub mod replace;
 pub mod segments;
+pub mod simplify;
 pub mod tensor_tiling;
-pub mod transplant;
-
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
+pub mod transplant;
+pub mod unroll;

@@ -1,21 +1,92 @@
-//! The passes of the host target, in order.
+//! Sequences of passes: the ones that targets use, and those that users compose.
 
-use super::fold_accumulate::fold_accumulate;
-use super::fold_transpose::fold_transpose;
-use super::outline::outline;
-use super::prove_parallel::prove_parallel;
-use super::tensor_tiling::{Limits, tensor_tiling};
+use super::list::{self, Pass, PassContext};
+use super::manager::{PassManager, PassOptions, PassReport};
+use super::tensor_tiling::Limits;
 use crate::diagnostics::Diagnostics;
 use crate::ir::Program;
+
+/// A sequence of passes to compose and run.
+///
+/// ```
+/// use pypto::passes::{list, pipeline::PassPipeline};
+///
+/// let pipeline = PassPipeline::shared().then(&list::PROVE_PARALLEL);
+/// assert_eq!(pipeline.names().last(), Some("prove_parallel"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct PassPipeline {
+    passes: Vec<&'static Pass>,
+    context: PassContext,
+    options: PassOptions,
+}
+
+impl PassPipeline {
+    /// No passes.
+    pub fn new() -> PassPipeline {
+        PassPipeline::default()
+    }
+
+    /// The passes that every target starts with.
+    pub fn shared() -> PassPipeline {
+        PassPipeline::new()
+            .then(&list::INLINE)
+            .then(&list::SIMPLIFY)
+            .then(&list::UNROLL)
+            .then(&list::SIMPLIFY)
+            .then(&list::CSE)
+            .then(&list::HOIST)
+            .then(&list::DCE)
+    }
+
+    /// The passes of the host target: an orchestration and in-core kernels result.
+    pub fn host(limits: Limits) -> PassPipeline {
+        PassPipeline::shared()
+            .then(&list::FOLD_TRANSPOSE)
+            .then(&list::PROVE_PARALLEL)
+            .then(&list::TENSOR_TILING)
+            .then(&list::FOLD_ACCUMULATE)
+            .then(&list::OUTLINE)
+            .limits(limits)
+    }
+
+    /// With one more pass at the end.
+    pub fn then(mut self, pass: &'static Pass) -> PassPipeline {
+        self.passes.push(pass);
+        self
+    }
+
+    /// For a machine of these limits.
+    pub fn limits(mut self, limits: Limits) -> PassPipeline {
+        self.context.limits = limits;
+        self
+    }
+
+    /// With other options for dumps and checks.
+    pub fn options(mut self, options: PassOptions) -> PassPipeline {
+        self.options = options;
+        self
+    }
+
+    /// Names of the passes in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.passes.iter().map(|pass| pass.name)
+    }
+
+    /// Runs the passes.
+    ///
+    /// # Errors
+    /// See [`PassManager::run`].
+    pub fn run(&self, program: &mut Program) -> Result<PassReport, Diagnostics> {
+        PassManager::new(self.passes.clone(), self.context, self.options.clone()).run(program)
+    }
+}
 
 /// Turns an instantiated program into an orchestration and kernels for the host.
 ///
 /// # Errors
-/// A loop that the user calls parallel is not proved so; control flow around calls carries a tile.
+/// A loop that the user calls parallel is not proved so; control flow around calls carries a tile; a loop to unroll has
+/// run-time bounds.
 pub fn host(program: &mut Program, limits: &Limits) -> Result<(), Diagnostics> {
-    fold_transpose(program);
-    prove_parallel(program)?;
-    tensor_tiling(program, limits);
-    fold_accumulate(program);
-    outline(program)
+    PassPipeline::host(*limits).run(program).map(|_| ())
 }

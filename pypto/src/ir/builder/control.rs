@@ -82,7 +82,7 @@ impl Builder {
         let carried = self.carried(&bounds, &head.initial, varying, head.names.clone(), head.loc);
         self.frames.push(Frame::new(Construct::For { head: carried.clone(), kind: head.kind }));
         let index = self.define(Type::INDEX, head.index_name.clone(), head.loc, self.depth());
-        self.facts.insert(index, fact);
+        self.scalars.assume(index, fact);
         let last = self.depth();
         self.frames[last].block.args.push(index);
         Ok((index, self.region_arguments(&carried)))
@@ -296,7 +296,7 @@ impl Builder {
                     Extent::Const(n) => Fact::range(0, n),
                     Extent::Value(_) => Fact::EXTENT,
                 };
-                self.facts.insert(extent, fact);
+                self.scalars.assume(extent, fact);
             }
         }
         values

@@ -16,10 +16,11 @@ pub use control::{ForLoop, Varying};
 
 use std::collections::HashMap;
 
+use super::Loc;
 use super::facts::Fact;
 use super::nodes::{Attrs, Block, Direction, Function, FunctionKind, Op, Param, ParamRole, ValueId};
+use super::scalars::Scalars;
 use super::types::{TensorType, TileType, Type};
-use super::{DType, Loc};
 use crate::ops::fold::Literal;
 use crate::ops::rules::{Operation, Outcome, Request, RuleError, result_type};
 use crate::ops::{Class, OpKind};
@@ -33,10 +34,7 @@ pub struct Builder {
     frames: Vec<Frame>,
     /// Per value: index of the frame that defines it.
     depths: Vec<usize>,
-    literals: HashMap<ValueId, Literal>,
-    facts: HashMap<ValueId, Fact>,
-    /// How index scalars were computed, for identities over two operations.
-    definitions: HashMap<ValueId, (OpKind, Vec<ValueId>)>,
+    scalars: Scalars,
 }
 
 /// A block that is open.
@@ -61,21 +59,14 @@ impl Builder {
         let function =
             Function { name: name.into(), kind, params: Vec::new(), values: Vec::new(), body: Block::default(), loc };
         let frames = vec![Frame::new(Construct::Function)];
-        Builder {
-            function,
-            frames,
-            depths: Vec::new(),
-            literals: HashMap::new(),
-            facts: HashMap::new(),
-            definitions: HashMap::new(),
-        }
+        Builder { function, frames, depths: Vec::new(), scalars: Scalars::default() }
     }
 
     /// Adds a parameter. A tensor's type may mention parameters that are added later: see [`Builder::set_type`].
     pub fn param(&mut self, name: &str, ty: Type, direction: Direction, role: ParamRole, loc: Loc) -> ValueId {
         let value = self.define(ty, Some(name.to_owned()), loc, 0);
         if let ParamRole::Extent { .. } = role {
-            self.facts.insert(value, Fact::EXTENT);
+            self.scalars.assume(value, Fact::EXTENT);
         }
         let name = name.to_owned();
         self.function.params.push(Param { value, name, direction, role, returned: false, loc });
@@ -94,38 +85,36 @@ impl Builder {
 
     /// Gives a value the user's name unless it has one.
     pub fn set_name(&mut self, value: ValueId, name: &str) {
+        let constant = self.literal(value).is_some();
         let info = &mut self.function.values[value.0 as usize];
-        if info.name.is_none() && !self.literals.contains_key(&value) {
+        if info.name.is_none() && !constant {
             info.name = Some(name.to_owned());
         }
     }
 
     /// Adds what is known of an index scalar, for example of an extent.
     pub fn assume(&mut self, value: ValueId, fact: Fact) {
-        self.facts.insert(value, fact);
+        self.scalars.assume(value, fact);
     }
 
     /// What is known of an index scalar.
     pub fn fact(&self, value: ValueId) -> Fact {
-        self.facts.get(&value).copied().unwrap_or(Fact::ANY)
+        self.scalars.fact(value)
     }
 
     /// How an index scalar was computed, where one operation computed it.
     pub fn definition(&self, value: ValueId) -> Option<(OpKind, &[ValueId])> {
-        self.definitions.get(&value).map(|(kind, operands)| (*kind, operands.as_slice()))
+        self.scalars.definition(value)
     }
 
     /// The value of a scalar that is a known constant.
     pub fn literal(&self, value: ValueId) -> Option<Literal> {
-        self.literals.get(&value).copied()
+        self.scalars.literal(value)
     }
 
     /// The value of an integer scalar that is a known constant.
     pub fn constant(&self, value: ValueId) -> Option<i64> {
-        match self.literals.get(&value) {
-            Some(Literal::Int(n)) => Some(*n),
-            _ => None,
-        }
+        self.scalars.constant(value)
     }
 
     /// Type of a value.
@@ -231,9 +220,7 @@ impl Builder {
         }
         self.function.values.truncate(checkpoint.values);
         self.depths.truncate(checkpoint.values);
-        self.literals.retain(|v, _| kept(v));
-        self.facts.retain(|v, _| kept(v));
-        self.definitions.retain(|v, _| kept(v));
+        self.scalars.retain(kept);
     }
 
     /// Index of the innermost open block.
@@ -259,13 +246,5 @@ impl Builder {
 impl Frame {
     fn new(construct: Construct) -> Frame {
         Frame { block: Block::default(), construct, consed: HashMap::new() }
-    }
-}
-
-/// The element type of a scalar type.
-fn scalar_dtype(ty: &Type) -> Option<DType> {
-    match ty {
-        Type::Scalar(d) => Some(*d),
-        _ => None,
     }
 }

@@ -33,7 +33,7 @@ pub use canonical::{canonicalize, canonicalize_function};
 pub use parser::parse;
 pub use printer::{PrintOptions, print, print_function};
 
-use crate::diagnostics::{Code, Diagnostic};
+use crate::diagnostics::{Diagnostic, codes};
 use crate::ir::{FileId, Loc};
 
 /// Text that is no program. Line and column count from 1.
@@ -45,14 +45,16 @@ pub struct ParseError {
     pub column: u32,
 }
 
-/// Code of the diagnostics of the parser.
-pub const SYNTAX: Code = Code(901);
-
 impl ParseError {
     /// The error as a diagnostic about the file of that name.
     pub fn diagnostic(&self, file: &str) -> Diagnostic {
         let loc = Loc::new(FileId::intern(file), self.line, self.column, self.line, self.column + 1);
-        Diagnostic::error(SYNTAX, loc, format!("the IR text does not parse: {}", self.message), self.message.clone())
+        Diagnostic::error(
+            codes::IR_TEXT,
+            loc,
+            format!("the IR text does not parse: {}", self.message),
+            self.message.clone(),
+        )
     }
 }
 

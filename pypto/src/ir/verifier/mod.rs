@@ -28,16 +28,13 @@ use std::collections::HashMap;
 use super::nodes::{Block, Direction, Function, Op, ParamRole, Program, ValueId};
 use super::types::{Extent, Type};
 use super::{DType, Loc};
-use crate::diagnostics::{Code, Diagnostic, Diagnostics, Severity};
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity, codes};
 use crate::ops::fold::Literal;
 use crate::ops::rules::{Bound, Operation, Outcome, Request, result_type};
 use crate::ops::{Class, OpKind};
 use scope::Scope;
 
-/// Code of the verifier's diagnostics: faults of the compiler, not of the kernel.
-pub const INVALID_IR: Code = Code(902);
-
-/// Checks a program; reports all errors that it finds.
+/// Checks a program; reports all errors that it finds, with [`codes::IR_INVALID`].
 pub fn verify(program: &Program) -> Result<(), Diagnostics> {
     let mut errors = Vec::new();
     calls::check_program(program, &mut errors);
@@ -62,7 +59,7 @@ fn check_function(function: &Function, errors: &mut Vec<Diagnostic>) {
 
 fn report(errors: &mut Vec<Diagnostic>, function: &str, loc: Loc, message: String) {
     let title = format!("invalid IR in `{function}`: {message}");
-    errors.push(Diagnostic::error(INVALID_IR, loc, title, message).with_severity(Severity::Internal));
+    errors.push(Diagnostic::error(codes::IR_INVALID, loc, title, message).with_severity(Severity::Internal));
 }
 
 /// The state of a walk over a function.
