@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Tensor, row_major};
-use crate::ops::reference::region::for_each_row;
+use crate::ops::reference::region::{Row, Rows};
 use crate::ops::reference::{Element, Error, Shape};
 
 impl<T: Element, const R: usize> Tensor<T, R> {
@@ -40,13 +40,14 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     pub fn to_vec(&self) -> Vec<T> {
         let elements = self.storage().elements();
         let mut result = Vec::with_capacity(self.len());
-        for_each_row(Shape::from(self.dims), [Shape::from(self.strides)], |[start], len, [step]| {
+        let rows = Rows::new(Shape::from(self.dims), [Shape::from(self.strides)]);
+        for Row { starts: [start], len, steps: [step] } in rows {
             let start = self.start + start;
             match step {
                 1 => result.extend_from_slice(&elements[start..start + len]),
                 _ => result.extend((0..len).map(|i| elements[start + i * step])),
             }
-        });
+        }
         result
     }
 
@@ -73,11 +74,12 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         let own = row_major(self.dims);
         let source = self.storage().elements();
         let target = copy.as_mut_slice();
-        for_each_row(Shape::from(self.dims), [Shape::from(own), Shape::from(self.strides)], |[o, i], len, [p, q]| {
+        let rows = Rows::new(Shape::from(self.dims), [Shape::from(own), Shape::from(self.strides)]);
+        for Row { starts: [o, i], len, steps: [p, q] } in rows {
             for n in 0..len {
                 target[o + n * p] = source[self.start + i + n * q];
             }
-        });
+        }
         copy
     }
 

@@ -46,7 +46,10 @@ fn checked<D: Extent, const R: usize>(shape: [D; R]) -> Result<([i64; R], usize)
 
 #[track_caller]
 fn expect<V>(result: Result<V, TensorError>) -> V {
-    result.unwrap_or_else(|error| panic!("{error}"))
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 impl<T: Element, const R: usize> Tensor<T, R> {

@@ -62,13 +62,15 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     /// How much of a region's valid extent lies inside the tensor.
     #[track_caller]
     fn clip(&self, op: &'static str, offset: [i64; R], shape: [i64; R], valid: [i64; R]) -> [i64; R] {
-        std::array::from_fn(|axis| {
+        let mut inside = valid;
+        for axis in 0..R {
             if shape[axis] < 0 || !(0..=self.dims[axis]).contains(&offset[axis]) {
                 let (shape, offset, whole) = (Shape::from(shape), Shape::from(offset), Shape::from(self.dims));
                 panic!("{}", Error::OutOfBounds { op, shape, offset, whole, axis });
             }
-            valid[axis].min(self.dims[axis] - offset[axis]).min(shape[axis])
-        })
+            inside[axis] = valid[axis].min(self.dims[axis] - offset[axis]).min(shape[axis]);
+        }
+        inside
     }
 
     /// Writes the valid part of a tile at a place: an [`At`], or offsets. What would lie outside of the place's valid

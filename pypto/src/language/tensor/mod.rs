@@ -75,12 +75,18 @@ impl<T: Element, const R: usize> Tensor<T, R> {
 
     #[track_caller]
     fn storage(&self) -> &Storage<T> {
-        self.storage.as_ref().unwrap_or_else(|| no_storage())
+        match &self.storage {
+            Some(storage) => storage,
+            None => no_storage(),
+        }
     }
 
     #[track_caller]
     fn storage_mut(&mut self) -> &mut Storage<T> {
-        self.storage.as_mut().unwrap_or_else(|| no_storage())
+        match &mut self.storage {
+            Some(storage) => storage,
+            None => no_storage(),
+        }
     }
 
     /// The layout and memory as a call's argument. `mutable` needs exclusive access for as long as the result lives.

@@ -43,7 +43,11 @@ impl<T: Element, const R: usize> Copy for Tile<T, R> {}
 /// The value of an operation, or a panic at the kernel's line.
 #[track_caller]
 pub(super) fn expect<V>(result: Result<V>) -> V {
-    result.unwrap_or_else(|error| panic!("{error}"))
+    // No closure: it would be the panic's place, instead of the kernel's line.
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 impl<T: Element, const R: usize> Tile<T, R> {

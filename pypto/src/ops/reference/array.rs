@@ -2,6 +2,7 @@
 
 use super::element::{Data, Element, with_element, zeros};
 use super::error::{Error, Result};
+use super::region::{Row, Rows};
 use super::shape::Shape;
 use crate::ir::DType;
 
@@ -33,6 +34,12 @@ impl Array {
     pub fn scalar(value: Scalar) -> Array {
         let data = with_element!(value.dtype, T => T::wrap(vec![value.get::<T>()]));
         Array { dims: Shape::scalar(), valid: Shape::scalar(), data }
+    }
+
+    /// The same elements with another valid extent, `0 <= valid <= dims`.
+    pub fn with_valid(mut self, valid: Shape) -> Array {
+        self.valid = valid;
+        self
     }
 
     /// The element type.
@@ -87,9 +94,9 @@ impl Array {
         }
         let mut result = Vec::new();
         let strides = self.dims.row_major_strides();
-        super::region::for_each_row(self.valid, [strides], |[start], len, [step]| {
+        for Row { starts: [start], len, steps: [step] } in Rows::new(self.valid, [strides]) {
             result.extend((0..len).map(|i| elements[start + i * step]));
-        });
+        }
         result
     }
 }

@@ -11,7 +11,7 @@ use super::array::Array;
 use super::element::Element;
 use super::error::Result;
 use super::half_float::{is_half, narrow, widen};
-use super::map::map1;
+use super::map::{map_f32, map1};
 use super::number::{Integer, with_integer};
 use crate::ir::{DType, Round};
 
@@ -36,14 +36,17 @@ fn from_f32(x: &Array, to: DType, round: Round) -> Result<Array> {
         DType::F32 => Ok(x.clone()),
         DType::Bool => map1(x, |x: f32| x != 0.0),
         DType::F16 | DType::BF16 => narrow_rounded(x, to, round),
-        _ => with_integer!(to, T => match round {
-            Round::None | Round::Trunc => map1(x, |x: f32| T::from_f32_saturating(x)),
-            Round::Rint => map1(x, |x: f32| T::from_f32_saturating(x.round_ties_even())),
-            Round::Round => map1(x, |x: f32| T::from_f32_saturating(x.round())),
-            Round::Floor => map1(x, |x: f32| T::from_f32_saturating(x.floor())),
-            Round::Ceil => map1(x, |x: f32| T::from_f32_saturating(x.ceil())),
-            Round::Odd => map1(x, |x: f32| T::from_f32_saturating(to_odd(x))),
-        }, else Ok(x.clone())),
+        _ => {
+            let integral = match round {
+                Round::None | Round::Trunc => x.clone(),
+                Round::Rint => map_f32(x, |x: f32| x.round_ties_even())?,
+                Round::Round => map_f32(x, |x: f32| x.round())?,
+                Round::Floor => map_f32(x, |x: f32| x.floor())?,
+                Round::Ceil => map_f32(x, |x: f32| x.ceil())?,
+                Round::Odd => map_f32(x, to_odd)?,
+            };
+            with_integer!(to, T => map1(&integral, |x: f32| T::from_f32_saturating(x)), else Ok(integral))
+        }
     }
 }
 
@@ -54,30 +57,46 @@ fn to_odd(x: f32) -> f32 {
 }
 
 fn narrow_rounded(x: &Array, to: DType, round: Round) -> Result<Array> {
-    match (to, round) {
-        (_, Round::None | Round::Rint) => narrow(x.clone(), to),
-        (DType::F16, _) => map1(x, move |x: f32| f16::from_bits(directed(x, round, F16))),
-        _ => map1(x, move |x: f32| bf16::from_bits(directed(x, round, BF16))),
-    }
+    let format = match (to, round) {
+        (_, Round::None | Round::Rint) => return narrow(x.clone(), to),
+        (DType::F16, _) => F16,
+        _ => BF16,
+    };
+    let bits = x.elements::<f32>().iter().map(|x| directed(*x, round, format));
+    let data = match to {
+        DType::F16 => f16::wrap(bits.map(f16::from_bits).collect()),
+        _ => bf16::wrap(bits.map(bf16::from_bits).collect()),
+    };
+    Ok(Array { dims: x.dims, valid: x.valid, data })
 }
 
+/// By way of i64, which holds every integer.
 fn from_integer<T: Integer>(x: &Array, to: DType, round: Round) -> Result<Array> {
     match to {
         DType::Bool => map1(x, |x: T| x != T::default()),
+        DType::I64 => map1(x, |x: T| x.to_i64()),
+        _ if T::DTYPE == DType::I64 => from_i64(x, to, round),
+        _ => from_i64(&map1(x, |x: T| x.to_i64())?, to, round),
+    }
+}
+
+fn from_i64(x: &Array, to: DType, round: Round) -> Result<Array> {
+    match to {
         DType::F32 | DType::F16 | DType::BF16 => {
-            let single = match round {
-                Round::None | Round::Rint => map1(x, |x: T| x.to_i64() as f32),
-                _ => map1(x, move |x: T| integer_to_f32(x.to_i64(), round)),
-            }?;
+            let single = x.elements::<i64>().iter().map(|x| integer_to_f32(*x, round)).collect();
+            let single = Array::from_vec(single, x.dims).with_valid(x.valid);
             if to == DType::F32 { Ok(single) } else { narrow_rounded(&single, to, round) }
         }
-        _ => with_integer!(to, U => map1(x, |x: T| U::from_bits64(x.to_i64() as u64)), else Ok(x.clone())),
+        _ => with_integer!(to, U => map1(x, |x: i64| U::from_bits64(x as u64)), else Ok(x.clone())),
     }
 }
 
 /// Rounding of an integer to f32 by the mode.
 fn integer_to_f32(x: i64, round: Round) -> f32 {
     let nearest = x as f32;
+    if matches!(round, Round::None | Round::Rint) {
+        return nearest;
+    }
     let (exact, x) = (nearest as i128, i128::from(x));
     if exact == x {
         return nearest;

@@ -1,10 +1,10 @@
 //! Tiles out of scalars.
 
 use super::array::{Array, Scalar};
-use super::element::{with_element, zeros};
+use super::element::{Element, with_element, zeros};
 use super::error::{Error, Result};
 use super::number::with_integer;
-use super::region::for_each_row;
+use super::region::{Row, Rows};
 use super::shape::Shape;
 
 /// Every element equal to the scalar.
@@ -23,17 +23,13 @@ pub fn iota(start: Scalar, dims: Shape, axis: usize) -> Result<Array> {
     }
     with_integer!(start.dtype, T => {
         let mut elements = zeros::<T>(dims, dims.count()?)?;
-        let step = dims.row_major_strides()[axis];
         // The index along the axis is another array of the region, one that only moves along it.
         let along = Shape::splat(0, dims.len()).with(axis, 1);
-        for_each_row(dims, [dims.row_major_strides(), along], |[o, i], len, [o1, i1]| {
+        for Row { starts: [o, i], len, steps: [o1, i1] } in Rows::new(dims, [dims.row_major_strides(), along]) {
             for n in 0..len {
                 elements[o + n * o1] = start.get::<T>().wrapping_add(T::from_bits64((i + n * i1) as u64));
             }
-        });
-        debug_assert!(step >= 0);
+        }
         Ok(Array::from_vec(elements, dims))
     }, else Err(Error::DType { op: "iota", dtype: start.dtype }))
 }
-
-use super::element::Element;

@@ -4,7 +4,7 @@ use super::array::Array;
 use super::element::with_element;
 use super::error::{Error, Result};
 use super::half_float::{is_half, narrow, widen};
-use super::map::{self, Function, map1, map2, try_map2};
+use super::map::{self, Function, map_f32, map1, map2, map2_f32, try_map2};
 use super::number::{Integer, max_f32, min_f32, with_integer};
 use crate::ir::DType;
 use crate::ops::OpKind;
@@ -68,21 +68,21 @@ math_functions! {
 
 fn float_unary(kind: OpKind, x: &Array) -> Result<Array> {
     match kind {
-        OpKind::Neg => map1(x, |x: f32| -x),
-        OpKind::Abs => map1(x, |x: f32| x.abs()),
-        OpKind::Recip => map1(x, |x: f32| 1.0 / x),
-        OpKind::Sqrt => map1(x, |x: f32| x.sqrt()),
-        OpKind::Relu => map1(x, |x: f32| max_f32(x, 0.0)),
-        OpKind::Floor => map1(x, |x: f32| x.floor()),
-        OpKind::Ceil => map1(x, |x: f32| x.ceil()),
-        OpKind::Exp => map1(x, Exp),
-        OpKind::Log => map1(x, Log),
-        OpKind::Rsqrt => map1(x, Rsqrt),
-        OpKind::Tanh => map1(x, Tanh),
-        OpKind::Erf => map1(x, Erf),
-        OpKind::Sigmoid => map1(x, Sigmoid),
-        OpKind::Sin => map1(x, Sin),
-        OpKind::Cos => map1(x, Cos),
+        OpKind::Neg => map_f32(x, |x: f32| -x),
+        OpKind::Abs => map_f32(x, |x: f32| x.abs()),
+        OpKind::Recip => map_f32(x, |x: f32| 1.0 / x),
+        OpKind::Sqrt => map_f32(x, |x: f32| x.sqrt()),
+        OpKind::Relu => map_f32(x, |x: f32| max_f32(x, 0.0)),
+        OpKind::Floor => map_f32(x, |x: f32| x.floor()),
+        OpKind::Ceil => map_f32(x, |x: f32| x.ceil()),
+        OpKind::Exp => map_f32(x, Exp),
+        OpKind::Log => map_f32(x, Log),
+        OpKind::Rsqrt => map_f32(x, Rsqrt),
+        OpKind::Tanh => map_f32(x, Tanh),
+        OpKind::Erf => map_f32(x, Erf),
+        OpKind::Sigmoid => map_f32(x, Sigmoid),
+        OpKind::Sin => map_f32(x, Sin),
+        OpKind::Cos => map_f32(x, Cos),
         _ => unsupported(kind, x.dtype()),
     }
 }
@@ -111,13 +111,13 @@ pub fn binary(kind: OpKind, a: &Array, b: &Array) -> Result<Array> {
 fn float_binary(kind: OpKind, a: &Array, b: &Array) -> Result<Array> {
     let op = kind.name();
     match kind {
-        OpKind::Add => map2(op, a, b, |a: f32, b| a + b),
-        OpKind::Sub => map2(op, a, b, |a: f32, b| a - b),
-        OpKind::Mul => map2(op, a, b, |a: f32, b| a * b),
-        OpKind::Div => map2(op, a, b, |a: f32, b| a / b),
-        OpKind::Rem => map2(op, a, b, |a: f32, b| a % b),
-        OpKind::Max => map2(op, a, b, max_f32),
-        OpKind::Min => map2(op, a, b, min_f32),
+        OpKind::Add => map2_f32(op, a, b, |a, b| a + b),
+        OpKind::Sub => map2_f32(op, a, b, |a, b| a - b),
+        OpKind::Mul => map2_f32(op, a, b, |a, b| a * b),
+        OpKind::Div => map2_f32(op, a, b, |a, b| a / b),
+        OpKind::Rem => map2_f32(op, a, b, |a, b| a % b),
+        OpKind::Max => map2_f32(op, a, b, max_f32),
+        OpKind::Min => map2_f32(op, a, b, min_f32),
         _ => unsupported(kind, a.dtype()),
     }
 }

@@ -4,20 +4,20 @@ use super::array::{Array, Scalar};
 use super::broadcast::repeating_strides;
 use super::element::{Element, with_element, zeros};
 use super::error::{Error, Result};
-use super::region::for_each_row;
+use super::region::{Row, Rows};
 use super::shape::Shape;
 
 /// Copies a strided region; `to` and `from` start at given elements.
 fn copy_region<T: Element>(extents: Shape, to: (&mut [T], usize, Shape), from: (&[T], usize, Shape)) {
     let (target, target_start, target_strides) = to;
     let (source, source_start, source_strides) = from;
-    for_each_row(extents, [target_strides, source_strides], |[o, i], len, steps| {
+    for Row { starts: [o, i], len, steps } in Rows::new(extents, [target_strides, source_strides]) {
         let (o, i) = (o + target_start, i + source_start);
         match steps {
             [1, 1] => target[o..o + len].copy_from_slice(&source[i..i + len]),
             [p, q] => (0..len).for_each(|n| target[o + n * p] = source[i + n * q]),
         }
-    });
+    }
 }
 
 fn start(offset: Shape, strides: Shape) -> usize {

@@ -6,7 +6,7 @@
 use super::array::{Array, Scalar};
 use super::element::{Element, with_element};
 use super::error::{Error, Result};
-use super::region::for_each_row;
+use super::region::{Row, Rows};
 use super::shape::Shape;
 use crate::ir::DType;
 
@@ -106,7 +106,7 @@ impl Memory {
         let strides = [dims.row_major_strides(), self.strides];
         with_element!(self.dtype, T => {
             let out = array.elements_mut::<T>();
-            for_each_row(valid, strides, |[o, i], len, [p, q]| {
+            for Row { starts: [o, i], len, steps: [p, q] } in Rows::new(valid, strides) {
                 let i = start as usize + i;
                 if T::DTYPE != DType::Bool && p == 1 && q == 1 {
                     // SAFETY: the region lies inside the memory (`region`), and the tile is memory of its own.
@@ -117,7 +117,7 @@ impl Memory {
                 } else {
                     (0..len).for_each(|n| out[o + n * p] = self.element(i + n * q));
                 }
-            });
+            }
         });
         Ok(array)
     }
@@ -139,7 +139,7 @@ impl Memory {
         let strides = [self.strides, array.dims.row_major_strides()];
         with_element!(self.dtype, T => {
             let source = array.elements::<T>();
-            for_each_row(part, strides, |[o, i], len, [p, q]| {
+            for Row { starts: [o, i], len, steps: [p, q] } in Rows::new(part, strides) {
                 let o = start as usize + o;
                 if p == 1 && q == 1 {
                     // SAFETY: the region lies inside the memory (`region`), and the tile is memory of its own.
@@ -150,7 +150,7 @@ impl Memory {
                 } else {
                     (0..len).for_each(|n| self.set_element(o + n * p, source[i + n * q]));
                 }
-            });
+            }
         });
         Ok(())
     }
@@ -252,14 +252,14 @@ impl Memory {
     pub fn byte_ranges(&self, offset: Shape, shape: Shape, mut range: impl FnMut(ByteRange)) {
         let Ok(start) = self.region("region", offset, shape) else { return };
         let size = self.dtype.size();
-        for_each_row(shape, [self.strides], |[o], len, [step]| {
+        for Row { starts: [o], len, steps: [step] } in Rows::new(shape, [self.strides]) {
             let first = self.first as usize + (start as usize + o) * size;
             if step == 1 {
                 range((first, first + len * size));
             } else {
                 (0..len).for_each(|n| range((first + n * step * size, first + (n * step + 1) * size)));
             }
-        });
+        }
     }
 }
 

@@ -24,6 +24,8 @@ pub mod region;
 pub mod scalar;
 pub mod shape;
 pub mod simd;
+#[cfg(test)]
+mod tests;
 
 pub use array::{Array, Scalar};
 pub use element::{Data, Element};

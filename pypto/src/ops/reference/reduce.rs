@@ -34,14 +34,14 @@ fn unsupported(kind: OpKind, dtype: DType) -> Result<Array> {
 
 fn reduce_f32(kind: OpKind, x: &Array) -> Result<Array> {
     match kind {
-        OpKind::RowSum => rows(x, 0.0, |a: f32, b| a + b),
-        OpKind::RowProd => rows(x, 1.0, |a: f32, b| a * b),
-        OpKind::RowMax => rows(x, f32::NEG_INFINITY, max_f32),
-        OpKind::RowMin => rows(x, f32::INFINITY, min_f32),
-        OpKind::ColSum => columns(x, 0.0, |a: f32, b| a + b),
-        OpKind::ColProd => columns(x, 1.0, |a: f32, b| a * b),
-        OpKind::ColMax => columns(x, f32::NEG_INFINITY, max_f32),
-        OpKind::ColMin => columns(x, f32::INFINITY, min_f32),
+        OpKind::RowSum => rows_f32(x, 0.0, |a, b| a + b),
+        OpKind::RowProd => rows_f32(x, 1.0, |a, b| a * b),
+        OpKind::RowMax => rows_f32(x, f32::NEG_INFINITY, max_f32),
+        OpKind::RowMin => rows_f32(x, f32::INFINITY, min_f32),
+        OpKind::ColSum => columns_f32(x, 0.0, |a, b| a + b),
+        OpKind::ColProd => columns_f32(x, 1.0, |a, b| a * b),
+        OpKind::ColMax => columns_f32(x, f32::NEG_INFINITY, max_f32),
+        OpKind::ColMin => columns_f32(x, f32::INFINITY, min_f32),
         OpKind::RowArgmax => first(x, Along::Rows, |best: f32, e| e > best || (e.is_nan() && !best.is_nan())),
         OpKind::RowArgmin => first(x, Along::Rows, |best: f32, e| e < best || (e.is_nan() && !best.is_nan())),
         OpKind::ColArgmax => first(x, Along::Columns, |best: f32, e| e > best || (e.is_nan() && !best.is_nan())),
@@ -145,12 +145,22 @@ fn reduce_row<T: Copy>(row: &[T], identity: T, combine: impl Fn(T, T) -> T) -> T
     lanes[0]
 }
 
-fn rows<T: Element>(x: &Array, identity: T, combine: impl Fn(T, T) -> T + Copy) -> Result<Array> {
+/// Vectorized.
+fn rows_f32(x: &Array, identity: f32, combine: impl Fn(f32, f32) -> f32 + Copy) -> Result<Array> {
+    let matrices = matrices(x, 1)?;
+    let axis = x.dims.len() - 1;
+    let dims = x.dims.with(axis, 1);
+    let mut out = zeros::<f32>(dims, dims.count()?)?;
+    dispatch(Rows { x: x.elements::<f32>(), matrices, identity, combine, out: &mut out });
+    Ok(result(x, axis, out))
+}
+
+fn rows<T: Element>(x: &Array, identity: T, combine: fn(T, T) -> T) -> Result<Array> {
     let matrices = matrices(x, 1)?;
     let axis = x.dims.len() - 1;
     let dims = x.dims.with(axis, 1);
     let mut out = zeros::<T>(dims, dims.count()?)?;
-    dispatch(Rows { x: x.elements::<T>(), matrices, identity, combine, out: &mut out });
+    Rows { x: x.elements::<T>(), matrices, identity, combine, out: &mut out }.run();
     Ok(result(x, axis, out))
 }
 
@@ -179,13 +189,24 @@ impl<T: Copy, F: Fn(T, T) -> T + Copy> Kernel for Columns<'_, T, F> {
     }
 }
 
-fn columns<T: Element>(x: &Array, identity: T, combine: impl Fn(T, T) -> T + Copy) -> Result<Array> {
+/// Vectorized.
+fn columns_f32(x: &Array, identity: f32, combine: impl Fn(f32, f32) -> f32 + Copy) -> Result<Array> {
+    let matrices = matrices(x, 2)?;
+    let axis = x.dims.len() - 2;
+    let dims = x.dims.with(axis, 1);
+    let mut out = zeros::<f32>(dims, dims.count()?)?;
+    out.fill(identity);
+    dispatch(Columns { x: x.elements::<f32>(), matrices, combine, out: &mut out });
+    Ok(result(x, axis, out))
+}
+
+fn columns<T: Element>(x: &Array, identity: T, combine: fn(T, T) -> T) -> Result<Array> {
     let matrices = matrices(x, 2)?;
     let axis = x.dims.len() - 2;
     let dims = x.dims.with(axis, 1);
     let mut out = zeros::<T>(dims, dims.count()?)?;
     out.fill(identity);
-    dispatch(Columns { x: x.elements::<T>(), matrices, combine, out: &mut out });
+    Columns { x: x.elements::<T>(), matrices, combine, out: &mut out }.run();
     Ok(result(x, axis, out))
 }
 
@@ -196,7 +217,7 @@ enum Along {
 }
 
 /// Index of the first element that no later one is better than; 0 where there are none.
-fn first<T: Element>(x: &Array, along: Along, better: impl Fn(T, T) -> bool) -> Result<Array> {
+fn first<T: Element>(x: &Array, along: Along, better: fn(T, T) -> bool) -> Result<Array> {
     let m = matrices(x, if along == Along::Rows { 1 } else { 2 })?;
     let axis = x.dims.len() - if along == Along::Rows { 1 } else { 2 };
     let dims = x.dims.with(axis, 1);
