@@ -6,7 +6,6 @@ use super::gemm::{Gemm, Init, Operand, emit, scratch_bytes};
 use super::lir::{Elem, Module, Reduce, Type};
 use super::loader::{Image, KernelFn};
 use crate::ops::math::MathFn;
-use std::time::Instant;
 
 /// CPU seconds of this thread: other processes on the machine count less.
 fn now() -> f64 {
@@ -30,16 +29,11 @@ fn best(mut run: impl FnMut()) -> f64 {
 }
 
 fn compile(module: &Module, what: &str) -> Image {
-    let start = Instant::now();
+    let start = now();
     let text = llvm_text(module).unwrap();
-    let emitted = start.elapsed();
     let object = compile_text(module.target, &text).unwrap();
-    let total = start.elapsed();
-    println!(
-        "{what}: text {} KiB in {emitted:?}, object {} KiB, total {total:?}",
-        text.len() / 1024,
-        object.len() / 1024
-    );
+    let time = (now() - start) * 1e3;
+    println!("{what}: text {} KiB, object {} KiB, {time:.1} ms", text.len() / 1024, object.len() / 1024);
     Image::load(&object).unwrap()
 }
 

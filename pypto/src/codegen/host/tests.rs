@@ -371,3 +371,27 @@ fn compiled_functions_give_the_bits_of_the_scalar_ones() {
         }
     }
 }
+
+#[test]
+fn damaged_objects_are_errors() {
+    use super::loader::{Image, LoadError};
+    let module = map(Target::host(), Elem::F32, |b, x, _| b.math(crate::ops::math::MathFn::Exp, x));
+    let object = super::compile::compile_object(&module).unwrap();
+    assert!(Image::load(&object).is_ok());
+    assert_eq!(Image::load(b"not an object").err(), Some(LoadError::Damaged("it ends early")));
+    assert_eq!(Image::load(&[0; 100]).err(), Some(LoadError::WrongMachine));
+    // Loading must not panic or touch memory outside, whatever the bytes; the code is never run.
+    for length in (0..object.len()).step_by(7) {
+        let _ = Image::load(&object[..length]);
+    }
+    let mut bits = 1u32;
+    for _ in 0..4000 {
+        let mut bad = object.clone();
+        for _ in 0..4 {
+            bits = bits.wrapping_mul(1664525).wrapping_add(1013904223);
+            let at = bits as usize % bad.len();
+            bad[at] = (bits >> 16) as u8;
+        }
+        let _ = Image::load(&bad);
+    }
+}

@@ -50,9 +50,9 @@ pub(super) fn exp_parts<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::I) {
     let r = m.fma(n, low, r);
     let one = m.f(1.0);
     let p = m.polynomial(r, &EXP);
-    let p = m.fma(p, r, one);
-    let p = m.fma(p, r, one);
-    (p, integer(m, shifted))
+    let square = m.mul(r, r);
+    let above_one = m.fma(p, square, r);
+    (m.add(one, above_one), integer(m, shifted))
 }
 
 /// The integer that [`ROUNDER`] left in the low bits.

@@ -6,6 +6,9 @@
 use super::{I, Kind, Operand, P};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Value};
 
+/// Panels of B that are packed at a time.
+const GROUP: i64 = 4;
+
 /// Type and contiguity of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -237,14 +240,24 @@ pub(super) fn pack_b(
             });
             return Vec::new();
         }
-        // Whole rows of B are read in order, which the prefetchers like better than narrow columns.
-        b.for_each(zero, p[4], 1, |b, k| {
-            b.for_each(zero, whole, nr, |b, j| {
-                let offset = b.mul(j, p[4]);
-                let out = b.addr(p[5], kind.acc, offset);
-                b_row(b, kind, &panel(j, out), k, None);
+        // Several panels at a time, so that stretches of a row are read that the prefetchers notice; all panels at once would write to
+        // addresses that fall into the same cache sets.
+        let group = b.index(nr * GROUP);
+        let beyond = b.urem(whole, group);
+        let groups = b.sub(whole, beyond);
+        for (from, to, count) in [(zero, groups, GROUP), (groups, whole, 1)] {
+            b.for_each(from, to, nr * count, |b, j| {
+                let panels = (0..count)
+                    .map(|i| {
+                        let offset = b.index(i * nr);
+                        let first = b.add(j, offset);
+                        let offset = b.mul(first, p[4]);
+                        panel(first, b.addr(p[5], kind.acc, offset))
+                    })
+                    .collect::<Vec<_>>();
+                b.for_each(zero, p[4], 1, |b, k| panels.iter().for_each(|panel| b_row(b, kind, panel, k, None)));
             });
-        });
+        }
         let has_rest = b.cmp(Cmp::Gt, rest, zero);
         b.if_then(has_rest, |b| {
             let offset = b.mul(whole, p[4]);

@@ -4,6 +4,9 @@
 //! bytes come from LLVM or from a cache on disk, so nothing in them is trusted: every offset, size and index is checked, and anything that
 //! is not understood is an error. What the code *does* is trusted, as that of any library: the caller checks where the bytes come from.
 
+mod elf;
+
+use elf::{Elf, SHF_ALLOC, SHF_EXEC, SHF_WRITE, SHT_NOBITS, SHT_RELA, SHT_X86_64_UNWIND, slice, word};
 use std::collections::HashMap;
 
 /// Entry of a kernel: argument words, the range of iterations, scratch memory, status word.
@@ -37,14 +40,6 @@ const MAX_IMAGE: usize = 256 << 20;
 const PAGE: usize = 4096;
 /// Bytes of a jump to an external function.
 const THUNK: usize = 16;
-
-const SHT_SYMTAB: u32 = 2;
-const SHT_RELA: u32 = 4;
-const SHT_NOBITS: u32 = 8;
-const SHT_X86_64_UNWIND: u32 = 0x7000_0001;
-const SHF_WRITE: u64 = 1;
-const SHF_ALLOC: u64 = 2;
-const SHF_EXEC: u64 = 4;
 
 /// A mapped object. The code lives as long as this value.
 #[derive(Debug)]
@@ -262,101 +257,4 @@ impl Layout {
         let size = (thunks + externals * THUNK).max(1).next_multiple_of(PAGE);
         Ok(Layout { offsets, thunks, size })
     }
-}
-
-struct Section {
-    kind: u32,
-    flags: u64,
-    offset: usize,
-    size: usize,
-    link: u32,
-    info: u32,
-    align: usize,
-}
-
-struct Symbol<'a> {
-    name: &'a str,
-    section: u16,
-    value: usize,
-    is_global: bool,
-}
-
-/// Section headers and symbols of an object.
-struct Elf<'a> {
-    sections: Vec<Section>,
-    symbols: Vec<Symbol<'a>>,
-}
-
-impl<'a> Elf<'a> {
-    fn parse(object: &'a [u8]) -> Result<Elf<'a>, LoadError> {
-        const HEADER: usize = 64;
-        const ELF_64_LITTLE: &[u8] = b"\x7fELF\x02\x01";
-        const RELOCATABLE: u16 = 1;
-        const X86_64: u16 = 62;
-        let header = slice(object, 0, HEADER)?;
-        if !header.starts_with(ELF_64_LITTLE) || half(header, 16)? != RELOCATABLE || half(header, 18)? != X86_64 {
-            return Err(LoadError::WrongMachine);
-        }
-        if !cfg!(target_arch = "x86_64") {
-            return Err(LoadError::WrongMachine);
-        }
-        let (table, count) = (usize_word(header, 40)?, half(header, 60)? as usize);
-        let headers = slice(object, table, count * HEADER)?;
-        let sections = headers.chunks_exact(HEADER).map(Section::parse).collect::<Result<Vec<_>, _>>()?;
-        let symbols = match sections.iter().find(|s| s.kind == SHT_SYMTAB) {
-            None => Vec::new(),
-            Some(table) => {
-                let strings = sections.get(table.link as usize).ok_or(LoadError::Damaged("no symbol names"))?;
-                let names = slice(object, strings.offset, strings.size)?;
-                let entries = slice(object, table.offset, table.size)?.chunks_exact(24);
-                entries.map(|entry| Symbol::parse(entry, names)).collect::<Result<Vec<_>, _>>()?
-            }
-        };
-        Ok(Elf { sections, symbols })
-    }
-}
-
-impl Section {
-    fn parse(header: &[u8]) -> Result<Section, LoadError> {
-        Ok(Section {
-            kind: int(header, 4)?,
-            flags: word(header, 8)?,
-            offset: usize_word(header, 24)?,
-            size: usize_word(header, 32)?,
-            link: int(header, 40)?,
-            info: int(header, 44)?,
-            align: usize_word(header, 48)?.max(1),
-        })
-    }
-}
-
-impl<'a> Symbol<'a> {
-    fn parse(entry: &[u8], names: &'a [u8]) -> Result<Symbol<'a>, LoadError> {
-        const GLOBAL: u8 = 1;
-        let tail = names.get(int(entry, 0)? as usize..).ok_or(LoadError::Damaged("a symbol name lies outside"))?;
-        let length = tail.iter().position(|&c| c == 0).ok_or(LoadError::Damaged("a symbol name does not end"))?;
-        let name = std::str::from_utf8(&tail[..length]).map_err(|_| LoadError::Damaged("a symbol name is no text"))?;
-        Ok(Symbol { name, section: half(entry, 6)?, value: usize_word(entry, 8)?, is_global: entry[4] >> 4 == GLOBAL })
-    }
-}
-
-fn slice(bytes: &[u8], offset: usize, size: usize) -> Result<&[u8], LoadError> {
-    let end = offset.checked_add(size).ok_or(LoadError::Damaged("an offset overflows"))?;
-    bytes.get(offset..end).ok_or(LoadError::Damaged("it ends early"))
-}
-
-fn half(bytes: &[u8], offset: usize) -> Result<u16, LoadError> {
-    slice(bytes, offset, 2).map(|b| u16::from_le_bytes([b[0], b[1]]))
-}
-
-fn int(bytes: &[u8], offset: usize) -> Result<u32, LoadError> {
-    slice(bytes, offset, 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-}
-
-fn word(bytes: &[u8], offset: usize) -> Result<u64, LoadError> {
-    Ok(int(bytes, offset)? as u64 | (int(bytes, offset + 4)? as u64) << 32)
-}
-
-fn usize_word(bytes: &[u8], offset: usize) -> Result<usize, LoadError> {
-    usize::try_from(word(bytes, offset)?).map_err(|_| LoadError::Damaged("a size overflows"))
 }
