@@ -15,7 +15,7 @@ const LN_2_LOW: f32 = 1.428_606_8e-6;
 const EXP: [f32; 5] = [0.001_382_013_7, 0.008_368_686, 0.041_668_274, 0.166_665_21, 0.499_999_94];
 
 /// (2^r - 1) / r for |r| <= 1/2; relative error of 2^r 2^-28.
-const EXP2: [f32; 6] = [0.000_153_292_79, 0.001_339_097, 0.009_618_499, 0.055_503_596, 0.240_226_47, 0.693_147_2];
+const EXP2: [f32; 6] = [0.000_153_292_79, 0.001_339_097, 0.009_618_499, 0.055_503_596, 0.240_226_47, LN_2];
 
 /// (ln(1 + f) - f) / f^2 for |f| <= 1/3; relative error of the logarithm 2^-27.
 const LOG: [f32; 9] = [
@@ -77,7 +77,7 @@ fn scale<B: MathBuilder>(m: &mut B, a: B::F, n: B::I) -> B::F {
 pub(super) fn power_of_two<B: MathBuilder>(m: &mut B, n: B::I) -> B::F {
     let (shifted, one) = (m.ishl(n, 23), m.i(1.0f32.to_bits() as i32));
     let bits = m.iadd(shifted, one);
-    m.from_bits(bits)
+    m.float_of(bits)
 }
 
 #[inline(always)]
@@ -144,7 +144,7 @@ fn log_parts<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::F, B::F) {
     let exponent = m.ishr(above, 23);
     let exponent_bits = m.ishl(exponent, 23);
     let mantissa = m.isub(bits, exponent_bits);
-    let (mantissa, one) = (m.from_bits(mantissa), m.f(1.0));
+    let (mantissa, one) = (m.float_of(mantissa), m.f(1.0));
     let f = m.sub(mantissa, one);
     let square = m.mul(f, f);
     let p = m.polynomial(f, &LOG);

@@ -79,7 +79,7 @@ pub trait MathBuilder {
     /// The bits of the float.
     fn bits(&mut self, a: Self::F) -> Self::I;
     /// The float of those bits.
-    fn from_bits(&mut self, a: Self::I) -> Self::F;
+    fn float_of(&mut self, a: Self::I) -> Self::F;
 
     /// Polynomial in x, coefficients from the highest power down. From five on, even and odd powers are two chains of Horner's rule in
     /// x^2: half the latency, which is what bounds a loop over short functions.
@@ -115,7 +115,7 @@ pub trait MathBuilder {
         let (a, s, minus) = (self.bits(a), self.bits(sign), self.i(i32::MIN));
         let sign = self.iand(s, minus);
         let bits = self.ior(a, sign);
-        self.from_bits(bits)
+        self.float_of(bits)
     }
 }
 

@@ -108,7 +108,7 @@ impl MathBuilder for ScalarMath {
         a.to_bits() as i32
     }
     #[inline(always)]
-    fn from_bits(&mut self, a: i32) -> f32 {
+    fn float_of(&mut self, a: i32) -> f32 {
         f32::from_bits(a as u32)
     }
 }

@@ -56,7 +56,7 @@ fn quarter<B: MathBuilder>(m: &mut B, r: B::F, quadrant: B::I) -> B::F {
     let sign = m.ishl(high, 30);
     let bits = m.bits(value);
     let bits = m.ixor(bits, sign);
-    m.from_bits(bits)
+    m.float_of(bits)
 }
 
 /// r and a quadrant (modulo 4, in the low bits) with x = r + quadrant * pi/2.

@@ -46,6 +46,12 @@ pub(super) fn mul_add(b: &mut Builder<'_>, acc: Elem, x: Value, y: Value, sum: V
 fn body(b: &mut Builder<'_>, acc: Elem, tile: &Tile) {
     let target = b.target();
     let (mr, vectors, lanes) = (target.mr, target.nr_vectors, target.lanes as i64);
+    // The result is needed after a few hundred cycles, which hides its way from the outer caches.
+    for row in 0..mr {
+        let bytes = b.index((row * acc.bytes()) as i64);
+        let offset = b.mul(tile.c_stride, bytes);
+        b.prefetch(tile.c, offset);
+    }
     let zeros = vec![b.constant(Type::Vector(acc), 0); mr * vectors];
     let (zero, one, chunk) = (b.index(0), b.index(1), b.index(lanes));
     let rest = b.urem(tile.depth, chunk);

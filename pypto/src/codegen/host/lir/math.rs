@@ -107,7 +107,7 @@ impl MathBuilder for LirMath<'_, '_> {
     fn bits(&mut self, a: Value) -> Value {
         self.builder.bitcast(a, Elem::I32)
     }
-    fn from_bits(&mut self, a: Value) -> Value {
+    fn float_of(&mut self, a: Value) -> Value {
         self.builder.bitcast(a, Elem::F32)
     }
 }

@@ -70,7 +70,14 @@ pub fn search_report() -> &'static SearchReport {
 
 fn opened() -> &'static (Option<Llvm>, SearchReport) {
     static OPENED: OnceLock<(Option<Llvm>, SearchReport)> = OnceLock::new();
-    OPENED.get_or_init(|| search::search(|path| Llvm::open(path).map(|llvm| (llvm.version, llvm)).map(|(v, l)| (l, v))))
+    OPENED.get_or_init(|| {
+        search::search(|path| {
+            Llvm::open(path).map(|llvm| {
+                let version = llvm.version;
+                (llvm, version)
+            })
+        })
+    })
 }
 
 impl Llvm {
@@ -97,10 +104,10 @@ impl Llvm {
     /// The version that the library states. LLVM 15 and older state none; 15 is recognized by reading a pointer without element type.
     fn find_version(&self) -> Result<(u32, u32, u32), String> {
         let mut version = (0, 0, 0);
+        type GetVersion = unsafe extern "C" fn(*mut u32, *mut u32, *mut u32);
         // SAFETY: the signature is that of llvm-c/Core.h since LLVM 16.
-        if let Ok(get) =
-            unsafe { self.library.get::<unsafe extern "C" fn(*mut u32, *mut u32, *mut u32)>(b"LLVMGetVersion\0") }
-        {
+        let get = unsafe { self.library.get::<GetVersion>(b"LLVMGetVersion\0") };
+        if let Ok(get) = get {
             // SAFETY: the pointers are to live integers.
             unsafe { get(&mut version.0, &mut version.1, &mut version.2) };
             return Ok(version);

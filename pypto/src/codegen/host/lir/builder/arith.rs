@@ -68,10 +68,10 @@ impl Builder<'_> {
         let (ca, cb) = (self.function.constant(a), self.function.constant(b));
         // Constants go second, so that equal sums get one number.
         let (a, b, ca, cb) = if commutes && ca.is_some() { (b, a, cb, ca) } else { (a, b, ca, cb) };
-        if let (Some(x), Some(y)) = (ca, cb) {
-            if let Some(bits) = fold_bin(op, elem, x, y) {
-                return self.constant(ty, bits);
-            }
+        if let (Some(x), Some(y)) = (ca, cb)
+            && let Some(bits) = fold_bin(op, elem, x, y)
+        {
+            return self.constant(ty, bits);
         }
         match cb.and_then(|c| identity(op, elem, c)) {
             Some(true) => a,

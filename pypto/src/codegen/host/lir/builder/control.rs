@@ -35,10 +35,10 @@ impl Builder<'_> {
         init: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
-        if let (Some(l), Some(h)) = (self.as_const(lo), self.as_const(hi)) {
-            if l >= h {
-                return init.to_vec();
-            }
+        if let (Some(l), Some(h)) = (self.as_const(lo), self.as_const(hi))
+            && l >= h
+        {
+            return init.to_vec();
         }
         let types = init.iter().map(|&v| self.ty(v)).collect::<Vec<_>>();
         let index = self.function.new_value(Type::INDEX);

@@ -246,17 +246,14 @@ impl<'m> Builder<'m> {
     /// Appends an operation with one result, or finds the equal one that dominates this point.
     pub fn emit(&mut self, op: Op, args: &[Value], ty: Type) -> Value {
         let key = (op, args.to_vec(), ty);
-        if key.0.is_pure() {
-            if let Some(&value) = self.levels.iter().rev().find_map(|level| level.known.get(&key)) {
-                return value;
-            }
+        let pure = key.0.is_pure();
+        if pure && let Some(&value) = self.levels.iter().rev().find_map(|level| level.known.get(&key)) {
+            return value;
         }
         let value = self.function.new_value(ty);
         self.push(Inst { results: vec![value], op: key.0.clone(), args: key.1.clone(), blocks: Vec::new() });
-        if key.0.is_pure() {
-            if let Some(level) = self.levels.last_mut() {
-                level.known.insert(key, value);
-            }
+        if pure && let Some(level) = self.levels.last_mut() {
+            level.known.insert(key, value);
         }
         value
     }
