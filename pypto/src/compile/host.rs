@@ -13,7 +13,7 @@ use crate::codegen::host::lir::print_module;
 use crate::codegen::host::lower::{self, LoweredKernel};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::frontend::generic;
-use crate::frontend::instantiate::instantiate;
+use crate::frontend::instantiate::{describe, instantiate};
 use crate::frontend::specialization::Specialization;
 use crate::ir::text::{PrintOptions, print};
 use crate::ir::{Function, IndexExpr, Program};
@@ -109,7 +109,10 @@ pub fn lower(
     let dump = Dump::new(options.dump_dir.as_deref())?;
     let program = instantiate(function, specialization)?;
     dump.write("00_instantiate.pto", || print(&program, PrintOptions { locations: false }))?;
-    run_passes(program, options, &dump)
+    run_passes(program, options, &dump).map_err(|error| match error {
+        CompileError::Kernel(problems) => CompileError::Kernel(problems.with_note(&describe(function, specialization))),
+        other => other,
+    })
 }
 
 fn run_passes(mut program: Program, options: &CompileOptions, dump: &Dump) -> Result<Program, CompileError> {

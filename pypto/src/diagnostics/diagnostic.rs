@@ -149,6 +149,14 @@ impl Diagnostics {
         self
     }
 
+    /// The same with a note on each, for example what was being specialized.
+    pub fn with_note(mut self, text: &str) -> Diagnostics {
+        for diagnostic in &mut self.0 {
+            diagnostic.notes.push(text.to_owned());
+        }
+        self
+    }
+
     /// Whether any of them is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| matches!(d.severity, Severity::Error | Severity::Internal))

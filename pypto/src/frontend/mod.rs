@@ -7,5 +7,5 @@ pub mod instantiate;
 pub mod specialization;
 mod suggest;
 
-pub use instantiate::instantiate;
+pub use instantiate::{describe, instantiate};
 pub use specialization::{ArgumentSpec, ParamSpec, Specialization, Strides};

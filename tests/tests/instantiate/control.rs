@@ -114,3 +114,89 @@ fn integer_arithmetic_is_that_of_rust() {
         agree!(integers(a, b; i32, [5]));
     }
 }
+
+#[pypto::jit]
+pub fn specialized(
+    #[spec] unrolled: i64,
+    n: i64,
+    #[shape(dyn M)] x: &Tensor<f32, 1>,
+    #[out]
+    #[shape(dyn M)]
+    y: &mut Tensor<f32, 1>,
+) {
+    assert!(n <= M, "n counts elements of x");
+    let mut factor = 1.0f32;
+    for _k in unroll(0..unrolled) {
+        factor = factor * 2.0;
+    }
+    for at in tiles([M], [4]) {
+        let mut t = x.load(at) * factor;
+        if at.offset(0) < n {
+            t = t - t.get([0]);
+        }
+        y.store(at, t);
+    }
+}
+
+#[test]
+fn scalars_of_the_specialization_and_of_the_call() {
+    for n in [0i64, 4, 9] {
+        let x = sample([9]);
+        agree!(specialized(3i64, n, &x; f32, [9]));
+    }
+}
+
+#[pypto::jit]
+pub fn independent(
+    #[shape(B, M, N)] x: &Tensor<f32, 3>,
+    #[out]
+    #[shape(B, M, N)]
+    y: &mut Tensor<f32, 3>,
+) {
+    for b in spmd(B) {
+        for i in parallel(range(0, M, 2)) {
+            let n = (M - i).min(2);
+            let part = x.at(b);
+            let rows = part.rows(i, n);
+            let mut best = f32::NEG_INFINITY;
+            for k in 0..n {
+                for c in 0..N {
+                    best = best.max(rows.get([k, c]));
+                }
+            }
+            let mut plane = y.at_mut(b);
+            plane.store([i, 0], part.tile([i, 0], [2, N]) - best);
+        }
+    }
+}
+
+#[test]
+fn independent_iterations() {
+    let x = sample([3, 5, 4]);
+    agree!(independent(&x; f32, [3, 5, 4]));
+}
+
+#[pypto::jit]
+pub fn cubes(
+    #[shape(A, B, C)] x: &Tensor<f32, 3>,
+    #[out]
+    #[shape(A, B, C)]
+    y: &mut Tensor<f32, 3>,
+) {
+    let mut seen = Tile::zeros([1, 1]);
+    for at in tiles([A, B, C], [2, 3, 4]) {
+        let t = x.load(at);
+        if at.valid(2) == 4 && at.valid(1) == 3 {
+            seen = seen + 1.0;
+        }
+        y.store(at, t * 2.0 + seen.get([0, 0]));
+    }
+}
+
+#[test]
+fn tiles_of_rank_three_with_a_carried_tile() {
+    for shape in [[2, 3, 4], [3, 4, 5], [4, 6, 8]] {
+        let x = sample(shape);
+        agree!(cubes(&x; f32, shape));
+    }
+}

@@ -3,7 +3,7 @@
 
 use pypto::diagnostics::{Diagnostics, codes, render_all};
 use pypto::frontend::generic::{Callable, Callee};
-use pypto::frontend::{ArgumentSpec, Specialization, instantiate};
+use pypto::frontend::{ArgumentSpec, Specialization, describe, instantiate};
 use pypto::ir::DType;
 use pypto::passes::pipeline::host;
 use pypto::passes::tensor_tiling::Limits;
@@ -42,7 +42,8 @@ impl Case {
             Err(problems) => return problems,
         };
         pypto::ir::verify(&program).unwrap_or_else(|problems| panic!("invalid IR: {problems}"));
-        host(&mut program, &Limits::for_threads(2)).expect_err("the kernel should be rejected")
+        let problems = host(&mut program, &Limits::for_threads(2)).expect_err("the kernel should be rejected");
+        problems.with_note(&describe(function, &specialization))
     }
 }
 

@@ -116,7 +116,7 @@ impl Walker<'_> {
     /// Variables that are assigned in a branch: those that have a value before, and those that get one in both.
     fn merged_variables(&mut self, then: &'static Block, otherwise: Option<&'static Expr>, loc: Loc) -> Merge {
         let in_then = Assigned::in_branches(then, None);
-        let in_else = otherwise.map_or(Vec::new(), |e| Assigned::in_expression(e));
+        let in_else = otherwise.map_or(Vec::new(), Assigned::in_expression);
         let names = Assigned::in_branches(then, otherwise);
         let slots = self.slots(&names);
         self.make_carriable(&slots);

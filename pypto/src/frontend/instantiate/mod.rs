@@ -44,6 +44,7 @@ use frame::Frame;
 use inference::Inference;
 use rule_message::Site;
 use scope::Scope;
+pub use signature::describe;
 
 /// How often a walk may be repeated because an element type became known; each repetition settles at least one.
 const MAX_WALKS: usize = 64;
@@ -61,16 +62,12 @@ pub fn instantiate(function: &'static Function, spec: &Specialization) -> Result
         if unit.inference.changed() {
             continue;
         }
-        let context = signature::describe(function, spec);
-        let Unit { mut problems, slots, .. } = unit;
+        let Unit { problems, slots, .. } = unit;
         if entry.is_ok() && problems.is_empty() {
             let functions = slots.into_iter().flatten().collect();
             return Ok(ir::Program { name: function.name.name.to_owned(), functions, entry: 0 });
         }
-        for diagnostic in &mut problems.0 {
-            diagnostic.notes.push(context.clone());
-        }
-        return Err(problems.finish());
+        return Err(problems.finish().with_note(&describe(function, spec)));
     }
     let loc = function.name.span.loc(FileId::intern(function.file));
     Err(Diagnostic::error(codes::INTERNAL, loc, "element types do not settle", "in this function").into())

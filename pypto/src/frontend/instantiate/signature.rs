@@ -241,8 +241,8 @@ impl Walker<'_> {
     }
 }
 
-/// "while specializing `softmax` for x = f32[64, 1024], y = f32[64, 1024]".
-pub(super) fn describe(function: &'static Function, spec: &Specialization) -> String {
+/// The context of an error: "while specializing `softmax` for x = f32[64, 1024], y = f32[64, 1024]".
+pub fn describe(function: &'static Function, spec: &Specialization) -> String {
     let mut parts = Vec::new();
     for (param, known) in function.params.iter().zip(&spec.params) {
         match (param.ty, known) {
