@@ -9,6 +9,7 @@ pub mod definitions;
 pub mod disjoint;
 pub mod effects;
 pub mod extract;
+pub mod flatten_dispatch;
 pub mod fold_accumulate;
 pub mod fold_transpose;
 pub mod hoist;

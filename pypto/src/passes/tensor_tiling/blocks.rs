@@ -57,6 +57,10 @@ pub fn choose(run: &Run<'_>, index: usize, limits: &Limits) -> (Vec<LoopPlan>, P
             break;
         }
     }
+    if placement::operands(&run.ops[index], &p, run.function).is_none() {
+        // Nothing can be cut: one block.
+        return (Vec::new(), vec![None; dims.len()]);
+    }
     (loops, p)
 }
 

@@ -15,7 +15,8 @@ pub mod plan;
 mod runs;
 mod through_memory;
 
-use crate::ir::{FunctionKind, Program};
+use crate::ir::{Block, FunctionKind, Program};
+use crate::ops::OpKind;
 
 /// What the pass knows of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,13 +43,21 @@ impl Limits {
     }
 }
 
-/// Tiles every function that dispatches kernels.
+/// Tiles every function. A kernel cannot allocate tensors between its loops: one that would have to stays as it is.
 pub fn tensor_tiling(program: &mut Program, limits: &Limits) {
     for (index, function) in program.functions.iter_mut().enumerate() {
-        // A kernel cannot allocate the tensors between its loops.
         if function.kind == FunctionKind::InCore && index != program.entry {
-            continue;
+            let mut tiled = function.clone();
+            runs::rewrite_function(&mut tiled, limits);
+            if !allocates(&tiled.body) {
+                *function = tiled;
+            }
+        } else {
+            runs::rewrite_function(function, limits);
         }
-        runs::rewrite_function(function, limits);
     }
+}
+
+fn allocates(block: &Block) -> bool {
+    block.ops.iter().any(|op| op.kind == OpKind::Alloc || op.regions.iter().any(allocates))
 }

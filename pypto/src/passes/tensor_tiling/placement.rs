@@ -27,7 +27,7 @@ pub fn operands(op: &Op, p: &Placement, function: &Function) -> Option<Vec<Deman
         Class::RowReduce | Class::RowArg => one_axis_whole(p, 1),
         Class::ColReduce | Class::ColArg => one_axis_whole(p, 2),
         Class::Create => Some(Vec::new()),
-        Class::Matmul => Some(matmul(op, p)),
+        Class::Matmul => Some(matmul(op, p, function)),
         Class::Layout => match op.kind {
             OpKind::Broadcast | OpKind::Fillpad | OpKind::SetValid => elementwise(op, p, function),
             OpKind::Transpose => {
@@ -70,7 +70,7 @@ fn whole_operands(op: &Op, function: &Function) -> Vec<Demand> {
     op.operands.iter().enumerate().filter_map(whole).collect()
 }
 
-fn matmul(op: &Op, p: &Placement) -> Vec<Demand> {
+fn matmul(op: &Op, p: &Placement, function: &Function) -> Vec<Demand> {
     let rank = p.len();
     let (rows, columns) = (p[rank - 2], p[rank - 1]);
     let matrix = |first: Option<usize>, second: Option<usize>, transposed: bool| {
@@ -83,8 +83,10 @@ fn matmul(op: &Op, p: &Placement) -> Vec<Demand> {
     match op.kind {
         OpKind::MatmulAcc => vec![(0, p.clone()), (1, a), (2, b)],
         OpKind::MatmulBias => {
-            // The bias is `[1, N]` whatever the rank of the product.
-            vec![(0, a), (1, b), (2, vec![None, columns])]
+            let rank = function.ty(op.operands[2]).as_tile().map_or(1, |t| t.rank());
+            let mut bias = vec![None; rank];
+            bias[rank - 1] = columns;
+            vec![(0, a), (1, b), (2, bias)]
         }
         _ => vec![(0, a), (1, b)],
     }

@@ -98,7 +98,7 @@ impl Tiler<'_> {
     /// `position` on; a run without goes to `out` as it is.
     fn flush(&mut self, run: &mut Vec<Op>, last_use: &LastUse, position: usize, top: bool, out: &mut Vec<Op>) {
         let mut ops = std::mem::take(run);
-        if !self.is_large(&ops, top) {
+        if !self.is_large(&ops, top) || self.continues_tile_code(&ops) {
             out.extend(ops);
             return;
         }
@@ -139,6 +139,18 @@ impl Tiler<'_> {
         } else {
             sizes.max().is_some_and(|largest| largest > self.limits.nested_bytes)
         }
+    }
+
+    /// Whether the run goes on with tiles of constant extents that control flow made: they are in a kernel already, and
+    /// taking them apart again would cost a trip through memory.
+    fn continues_tile_code(&self, ops: &[Op]) -> bool {
+        let values: HashSet<ValueId> =
+            ops.iter().flat_map(|op| op.results.iter().chain(&op.operands)).copied().collect();
+        let constant =
+            values.iter().all(|v| self.function.ty(*v).as_tile().is_none_or(|t| t.constant_dims().is_some()));
+        let made: HashSet<ValueId> = ops.iter().flat_map(|op| op.results.iter().copied()).collect();
+        let from_outside = |v: &&ValueId| self.function.ty(**v).as_tile().is_some() && !made.contains(*v);
+        constant && values.iter().filter(from_outside).any(|v| !self.reloads.contains_key(v))
     }
 
     /// Tiles from outside of the run come from memory: loaded again, or stored first.

@@ -100,8 +100,7 @@ fn column_reductions_go_by_columns() {
 fn few_rows_are_cut_along_columns() {
     let params: [Declared<'_>; 3] =
         [("x", &[3, 1024], Direction::In), ("w", &[1024, 4096], Direction::In), ("y", &[3, 4096], Direction::InOut)];
-    let program =
-        tensor_level(&params, |b, t| b.matmul(OpKind::Matmul, &[t[0], t[1]], false, false, at(2)));
+    let program = tensor_level(&params, |b, t| b.matmul(OpKind::Matmul, &[t[0], t[1]], false, false, at(2)));
     insta::assert_snapshot!(lowered(program));
 }
 

@@ -2,3 +2,4 @@
 
 mod host;
 mod kernels;
+mod semantics;
