@@ -2,7 +2,8 @@
 
 use super::tensor_tiling::Limits;
 use super::{
-    cse, dce, fold_accumulate, fold_transpose, hoist, inline, outline, prove_parallel, simplify, tensor_tiling, unroll,
+    cse, dce, flatten_dispatch, fold_accumulate, fold_transpose, hoist, inline, outline, prove_parallel, simplify,
+    tensor_tiling, unroll,
 };
 use crate::diagnostics::Diagnostics;
 use crate::ir::{Block, FunctionKind, LoopKind, Program};
@@ -121,6 +122,11 @@ passes! {
     DCE = "dce" requires [] establishes [] |p, _| dce::run(p);
 
     // ---- host ----
+    /// Marks nested orchestrations as inline: one function dispatches.
+    FLATTEN_DISPATCH = "flatten_dispatch" requires [] establishes [] |p, _| {
+        flatten_dispatch::flatten_dispatch(p);
+        Ok(())
+    };
     /// Turns a transposed operand of a product into an attribute of the product.
     FOLD_TRANSPOSE = "fold_transpose" requires [] establishes [] |p, _| {
         fold_transpose::fold_transpose(p);

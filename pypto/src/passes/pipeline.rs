@@ -41,18 +41,34 @@ impl PassPipeline {
 
     /// The passes of the host target: an orchestration and in-core kernels result.
     pub fn host(limits: Limits) -> PassPipeline {
-        PassPipeline::shared()
+        PassPipeline::new()
+            .then(&list::FLATTEN_DISPATCH)
+            .then_all(&PassPipeline::shared())
             .then(&list::FOLD_TRANSPOSE)
             .then(&list::PROVE_PARALLEL)
             .then(&list::TENSOR_TILING)
             .then(&list::FOLD_ACCUMULATE)
+            // What tiling folds away must not end up as work of a kernel.
+            .then(&list::SIMPLIFY)
+            .then(&list::CSE)
+            .then(&list::DCE)
             .then(&list::OUTLINE)
+            .then(&list::SIMPLIFY)
+            .then(&list::CSE)
+            .then(&list::HOIST)
+            .then(&list::DCE)
             .limits(limits)
     }
 
     /// With one more pass at the end.
     pub fn then(mut self, pass: &'static Pass) -> PassPipeline {
         self.passes.push(pass);
+        self
+    }
+
+    /// With all passes of another pipeline at the end.
+    pub fn then_all(mut self, other: &PassPipeline) -> PassPipeline {
+        self.passes.extend(&other.passes);
         self
     }
 

@@ -44,7 +44,7 @@ pub fn choose(run: &Run<'_>, index: usize, limits: &Limits) -> (Vec<LoopPlan>, P
     }
     let mut loops: Vec<LoopPlan> = Vec::new();
     for axis in chain.axes(&dims) {
-        let inner = chain.bytes(&dims[axis + 1..]);
+        let inner = chain.inner(axis, &dims, &loops);
         let block = chain.block(axis, &dims, inner, limits);
         let plan = LoopPlan { axis, extent: dims[axis], block };
         let alone = dims[axis].constant().is_some_and(|n| n <= block);
@@ -79,8 +79,12 @@ pub fn rows_in_order(dims: &[Extent], limits: &Limits) -> LoopPlan {
 
 /// Iterations of all loops together, as far as known.
 fn iterations(loops: &[LoopPlan]) -> i64 {
-    let count = |l: &LoopPlan| l.extent.constant().map_or(UNKNOWN_EXTENT, |n| n.div_ceil_by(l.block));
+    let count = |l: &LoopPlan| extent_or_guess(l.extent).div_ceil_by(l.block);
     loops.iter().map(count).fold(1, i64::saturating_mul)
+}
+
+fn extent_or_guess(extent: Extent) -> i64 {
+    extent.constant().unwrap_or(UNKNOWN_EXTENT)
 }
 
 trait DivCeil {
@@ -104,18 +108,31 @@ struct Chain {
     element: i64,
     /// Bytes of the largest value, or leaf.
     largest: i64,
+    /// For each dimension of the value at the end, the elements that one step along it takes of the largest value.
+    step: Vec<i64>,
+    /// The dimension that is being followed.
+    along: usize,
 }
 
 impl Chain {
     fn behind(run: &Run<'_>, index: usize, rank: usize) -> Chain {
-        let mut chain =
-            Chain { barriers: vec![0; rank], product: false, reduces: false, temporaries: 0, element: 1, largest: 0 };
+        let mut chain = Chain {
+            barriers: vec![0; rank],
+            product: false,
+            reduces: false,
+            temporaries: 0,
+            element: 1,
+            largest: 0,
+            step: vec![1; rank],
+            along: 0,
+        };
         chain.count(run, index);
         let dims = run.dims(index);
         for axis in (0..rank).filter(|a| dims[*a] != Extent::Const(1)) {
             let mut p: Placement = vec![None; rank];
             p[axis] = Some(0);
             let mut seen = std::collections::HashSet::new();
+            chain.along = axis;
             chain.barriers[axis] = chain.follow(run, index, &p, &mut seen);
         }
         chain.temporaries = (chain.temporaries / rank.max(1) as i64).clamp(1, 4);
@@ -133,6 +150,12 @@ impl Chain {
         }
     }
 
+    fn measure(&mut self, dims: &[Extent], p: &Placement) {
+        let others = dims.iter().zip(p).filter(|(_, cut)| cut.is_none()).map(|(d, _)| extent_or_guess(*d));
+        let elements = others.fold(1, i64::saturating_mul);
+        self.step[self.along] = self.step[self.along].max(elements);
+    }
+
     /// Counts barriers on the way to the leaves.
     fn follow(
         &mut self,
@@ -147,6 +170,7 @@ impl Chain {
         let op = &run.ops[index];
         let Some(demands) = placement::operands(op, p, run.function) else { return 1 };
         self.count(run, index);
+        self.measure(&run.dims(index), p);
         self.product |= op.kind.class() == Class::Matmul;
         self.reduces |= matches!(op.kind.class(), Class::ColReduce | Class::ColArg);
         let mut barriers = 0;
@@ -170,10 +194,10 @@ impl Chain {
         if self.product { 4 * limits.block_bytes } else { limits.block_bytes }
     }
 
-    /// Bytes that a part of such extents takes with its temporaries.
-    fn bytes(&self, dims: &[Extent]) -> i64 {
-        let extents = dims.iter().map(|d| d.constant().unwrap_or(UNKNOWN_EXTENT));
-        extents.fold(self.element * self.temporaries, i64::saturating_mul).max(1)
+    /// Bytes that one step along a dimension takes with its temporaries, inside of one iteration of the loops so far.
+    fn inner(&self, axis: usize, dims: &[Extent], loops: &[LoopPlan]) -> i64 {
+        let elements = loops.iter().fold(self.step[axis], |n, l| n / extent_or_guess(dims[l.axis]).max(1));
+        elements.max(1).saturating_mul(self.element * self.temporaries)
     }
 
     fn block(&self, axis: usize, dims: &[Extent], inner: i64, limits: &Limits) -> i64 {

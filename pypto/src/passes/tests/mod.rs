@@ -2,4 +2,5 @@
 
 mod host;
 mod kernels;
+mod parallel;
 mod semantics;

@@ -4,6 +4,7 @@ use super::kernels::*;
 use crate::ir::interpreter::{Options, run_function};
 use crate::ir::*;
 use crate::ops::OpKind;
+use crate::ops::rules::RuleError;
 use crate::passes::pipeline;
 use crate::passes::tensor_tiling::Limits;
 
@@ -210,4 +211,72 @@ fn values_cross_kernels() {
         })
     })]);
     check(program, &[1, 7, 64, 131]);
+}
+
+/// Calls of kernels in a parallel loop, compute beside them, and a loop in order around parallel ones.
+#[test]
+fn orchestrations() {
+    let rows: [Declared<'_>; 2] = [("x", &[8, 32], Direction::In), ("y", &[8, 32], Direction::InOut)];
+    let double = function("double", FunctionKind::InCore, &rows, |b, t| {
+        let x = b.load_all(t[0], at(1))?;
+        let y = b.binary(OpKind::Add, x, x, at(1))?;
+        let zero = b.index(0, at(1));
+        b.store(y, t[1], &[zero, zero], None, at(1))
+    });
+    let params: [Declared<'_>; 2] = [("x", &[64, 32], Direction::In), ("y", &[64, 32], Direction::InOut)];
+    let entry = function("run", FunctionKind::Orchestration, &params, |b, t| {
+        let (zero, upper) = (b.index(0, at(2)), b.index(64, at(2)));
+        let temporary = b.alloc(DType::F32, &[64.into(), 32.into()], at(2))?;
+        each(b, LoopKind::Parallel, upper, 8, |b, i| {
+            let from = b.view(t[0], &[i, zero], &[8.into(), 32.into()], at(3))?;
+            let to = b.view(temporary, &[i, zero], &[8.into(), 32.into()], at(3))?;
+            b.call("double", &[from, to], &[], Vec::new(), false, at(3));
+            Ok(())
+        })?;
+        let three = b.index(3, at(4));
+        each(b, LoopKind::Sequential, three, 1, |b, _| {
+            let x = b.load_all(temporary, at(5))?;
+            let sum = b.unary(OpKind::ColSum, x, at(5))?;
+            let x = b.binary(OpKind::Div, x, sum, at(5))?;
+            b.store(x, temporary, &[zero, zero], None, at(5))
+        })?;
+        let x = b.load_all(temporary, at(6))?;
+        let x = b.unary(OpKind::Exp, x, at(6))?;
+        b.store(x, t[1], &[zero, zero], None, at(6))
+    });
+    check(program(vec![entry, double]), &[0]);
+}
+
+/// A sequential loop that carries tiles over blocks of K, with an accumulating product.
+#[test]
+fn carried_tiles() {
+    let params: [Declared<'_>; 3] =
+        [("a", &[-1, 96], Direction::In), ("b", &[96, 40], Direction::In), ("c", &[-1, 40], Direction::InOut)];
+    let program = program(vec![function("blocked", FunctionKind::Opaque, &params, |b, t| {
+        let Type::Tensor(ty) = b.ty(t[0]).clone() else { return Ok(()) };
+        let m = b.extent_value(ty.dims[0], at(1));
+        let (zero, step, k) = (b.index(0, at(2)), b.index(32, at(2)), b.index(96, at(2)));
+        let nought = b.literal_of(crate::ops::fold::Literal::Float(0.0), DType::F32, at(2))?;
+        each(b, LoopKind::Auto, m, 16, |b, i| {
+            let acc = b.full(nought, &[16.into(), 40.into()], at(3))?;
+            let head = crate::ir::builder::ForLoop {
+                kind: LoopKind::Pipeline(2),
+                lower: zero,
+                upper: k,
+                step,
+                initial: vec![acc],
+                index_name: None,
+                names: Vec::new(),
+                loc: at(4),
+            };
+            let acc = b.for_loop::<RuleError>(&head, |b, j, carried| {
+                let x = b.load(t[0], &[i, j], &[16.into(), 32.into()], None, at(5))?;
+                let y = b.load(t[1], &[j, zero], &[32.into(), 40.into()], None, at(5))?;
+                let product = b.matmul(OpKind::Matmul, &[x, y], false, false, at(5))?;
+                Ok(vec![b.binary(OpKind::Add, carried[0], product, at(5))?])
+            })?[0];
+            b.store(acc, t[2], &[i, zero], None, at(6))
+        })
+    })]);
+    check(program, &RAGGED);
 }
