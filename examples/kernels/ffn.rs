@@ -1,0 +1,45 @@
+//! A feed-forward block over whole tensors: two products with a GELU between them, and the residual.
+
+use pypto::prelude::*;
+use pypto_examples::{Outcome, best_time, gelu_f64, matmul_f64, max_error, random, report, wide};
+
+#[pypto::function(inline)]
+fn gelu(x: Tile<f32>) -> Tile<f32> {
+    0.5 * x * (1.0 + (x * std::f32::consts::FRAC_1_SQRT_2).erf())
+}
+
+#[pypto::jit]
+pub fn ffn(
+    #[shape(M, D)] x: &Tensor<f32, 2>,
+    #[shape(D, F)] w1: &Tensor<f32, 2>,
+    #[shape(1, F)] b1: &Tensor<f32, 2>,
+    #[shape(F, D)] w2: &Tensor<f32, 2>,
+    #[shape(1, D)] b2: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, D)]
+    y: &mut Tensor<f32, 2>,
+) {
+    let hidden = gelu(matmul(x, w1) + b1);
+    y.set(matmul(hidden, w2) + b2 + x);
+}
+
+fn main() -> Outcome {
+    let (m, d, f) = (130i64, 256i64, 1024i64);
+    let (x, w1, b1) = (random([m, d], 15), random([d, f], 16), random([1, f], 17));
+    let (w2, b2) = (random([f, d], 18), random([1, d], 19));
+    let mut y = Tensor::zeros([m, d]);
+    let time = best_time(|| ffn(&x, &w1, &b1, &w2, &b2, &mut y).map(drop))?;
+
+    let (mu, du, fu) = (m as usize, d as usize, f as usize);
+    let mut hidden = matmul_f64(&wide(&x), &wide(&w1), mu, du, fu);
+    let (b1, b2, x) = (wide(&b1), wide(&b2), wide(&x));
+    hidden.iter_mut().enumerate().for_each(|(i, v)| *v = gelu_f64(*v + b1[i % fu]));
+    let mut expected = matmul_f64(&hidden, &wide(&w2), mu, fu, du);
+    expected.iter_mut().enumerate().for_each(|(i, v)| *v += b2[i % du] + x[i]);
+    report("ffn", max_error(&y, &expected), 5e-4, time)
+}
+
+#[test]
+fn checks_itself() {
+    main().unwrap();
+}
