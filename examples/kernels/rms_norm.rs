@@ -19,6 +19,13 @@ pub fn rms_norm<T: Element>(
     }
 }
 
+/// The tensor in another element type. Outside of kernels, operations run eagerly.
+fn converted<T: Element, U: Element>(x: &Tensor<T, 2>) -> Tensor<U, 2> {
+    let mut y = Tensor::zeros(x.dims());
+    y.set(x.cast::<U>());
+    y
+}
+
 fn reference(x: &Tensor<f32, 2>, weight: &Tensor<f32, 2>) -> Vec<f64> {
     let (mut rows, weight) = (wide(x), wide(weight));
     for row in rows.chunks_mut(weight.len()) {
@@ -35,10 +42,10 @@ fn main() -> Outcome {
     let time = best_time(|| rms_norm(&x, &weight, &mut y).map(drop))?;
     report("rms_norm f32", max_error(&y, &reference(&x, &weight)), 2e-6, time)?;
 
-    let (x, weight) = (x.cast::<f16>().to_tensor(), weight.cast::<f16>().to_tensor());
+    let (x, weight) = (converted::<f32, f16>(&x), converted::<f32, f16>(&weight));
     let mut y = Tensor::<f16, 2>::zeros([m, n]);
     let time = best_time(|| rms_norm(&x, &weight, &mut y).map(drop))?;
-    let (x, weight, y) = (x.cast::<f32>().to_tensor(), weight.cast::<f32>().to_tensor(), y.cast::<f32>().to_tensor());
+    let (x, weight, y) = (converted(&x), converted(&weight), converted(&y));
     report("rms_norm f16", max_error(&y, &reference(&x, &weight)), 2e-3, time)
 }
 
