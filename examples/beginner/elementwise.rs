@@ -5,7 +5,14 @@ use pypto_examples::{Outcome, best_time, max_error, random, report, wide};
 
 /// `y = exp(-(a x + b)^2) tanh(x) + sqrt(|x|)`
 #[pypto::jit]
-pub fn chain(#[shape(M, N)] x: &Tensor<f32, 2>, a: f32, b: f32, #[out] #[shape(M, N)] y: &mut Tensor<f32, 2>) {
+pub fn chain(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    a: f32,
+    b: f32,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
     let z = x * a + b;
     y.set((-(z * z)).exp() * x.tanh() + x.abs().sqrt());
 }

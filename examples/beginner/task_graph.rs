@@ -5,7 +5,12 @@ use pypto::prelude::*;
 use pypto_examples::{Outcome, best_time, matmul_f64, max_error, random, report, wide};
 
 #[pypto::function(incore)]
-fn normalize(#[shape(R, N)] x: &Tensor<f32, 2>, #[out] #[shape(R, N)] y: &mut Tensor<f32, 2>) {
+fn normalize(
+    #[shape(R, N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(R, N)]
+    y: &mut Tensor<f32, 2>,
+) {
     let t = x.load_all();
     y.set(t * ((t * t).row_sum() / N as f32 + 1e-6).rsqrt());
 }

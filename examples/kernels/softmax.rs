@@ -4,7 +4,12 @@ use pypto::prelude::*;
 use pypto_examples::{Outcome, best_time, max_error, random, report, softmax_f64, wide};
 
 #[pypto::jit(meta(TM = 64))]
-pub fn softmax(#[shape(M, N)] x: &Tensor<f32, 2>, #[out] #[shape(M, N)] y: &mut Tensor<f32, 2>) {
+pub fn softmax(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
     for at in tiles([M, N], [TM, N]) {
         let t = x.load(at);
         let e = (t - t.row_max()).exp();

@@ -95,10 +95,12 @@ fn main() -> Outcome {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/minilm_layer0.safetensors");
     let bytes = std::fs::read(path)?;
     let file = SafeTensors::deserialize(&bytes)?;
-    let linear = |name: &str| Ok::<_, Box<dyn std::error::Error>>((
-        read(&file, &format!("{name}.weight"))?,
-        read(&file, &format!("{name}.bias"))?,
-    ));
+    let linear = |name: &str| {
+        Ok::<_, Box<dyn std::error::Error>>((
+            read(&file, &format!("{name}.weight"))?,
+            read(&file, &format!("{name}.bias"))?,
+        ))
+    };
     let (wq, bq) = linear("attention.self.query")?;
     let (wk, bk) = linear("attention.self.key")?;
     let (wv, bv) = linear("attention.self.value")?;
@@ -112,8 +114,25 @@ fn main() -> Outcome {
 
     let time = best_time(|| {
         minilm_layer(
-            &x, &mask, &wq, &bq, &wk, &bk, &wv, &bv, &wo, &bo, &attention_gamma, &attention_beta, &w1, &b1, &w2, &b2,
-            &output_gamma, &output_beta, &mut y,
+            &x,
+            &mask,
+            &wq,
+            &bq,
+            &wk,
+            &bk,
+            &wv,
+            &bv,
+            &wo,
+            &bo,
+            &attention_gamma,
+            &attention_beta,
+            &w1,
+            &b1,
+            &w2,
+            &b2,
+            &output_gamma,
+            &output_beta,
+            &mut y,
         )
         .map(drop)
     })?;

@@ -29,9 +29,11 @@ pub fn wide<const R: usize>(tensor: &Tensor<f32, R>) -> Vec<f64> {
 pub fn max_error<const R: usize>(actual: &Tensor<f32, R>, expected: &[f64]) -> f64 {
     let actual = wide(actual);
     assert_eq!(actual.len(), expected.len(), "the reference has another number of elements");
-    actual.iter().zip(expected).map(|(a, e)| (a - e).abs()).fold(0.0, |worst, error| {
-        if error > worst || error.is_nan() { error } else { worst }
-    })
+    actual
+        .iter()
+        .zip(expected)
+        .map(|(a, e)| (a - e).abs())
+        .fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
 }
 
 /// The shortest of several runs, after one that warms up.
