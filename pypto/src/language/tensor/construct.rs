@@ -30,6 +30,8 @@ pub enum TensorError {
     Length { shape: Vec<i64>, expected: usize, found: usize },
     #[error("extents {0:?} are negative or hold more elements than memory can")]
     Extents(Vec<i64>),
+    #[error("an array of rank {found} given for a tensor of rank {expected}")]
+    Rank { expected: usize, found: usize },
     #[error("not enough memory for a tensor of extents {0:?}")]
     OutOfMemory(Vec<i64>),
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod construct;
+#[cfg(feature = "ndarray")]
 mod convert;
 mod kernel;
 mod storage;
