@@ -34,7 +34,7 @@ impl Liveness {
     }
 
     /// Fills in a block and those inside of it; `last_use` is by value, for the block at hand.
-    fn block(&mut self, function: &Function, block: &Block, last_use: &mut Vec<Option<usize>>) {
+    fn block(&mut self, function: &Function, block: &Block, last_use: &mut [Option<usize>]) {
         let mut own: Vec<ValueId> = block.args.clone();
         for op in &block.ops {
             own.extend(&op.results);

@@ -153,6 +153,8 @@ macro_rules! value_methods {
     };
     (@unary $Type:ident, $receiver:literal, $self:ident, $by:ty,
         $( $(#[doc = $doc:literal])* $name:ident = $kind:ident, $x:literal => $out:literal; )*) => {
+        // `neg` and `not` stand beside the operators, for symmetry with the other operations.
+        #[allow(clippy::should_implement_trait)]
         impl<T: Element, const R: usize> $Type<T, R> { $(
             $(#[doc = $doc])*
             #[doc = concat!("\n```\nuse pypto::prelude::*;\nlet x = Tensor::from_vec(vec!", $x, ", [1, 2]);\n",

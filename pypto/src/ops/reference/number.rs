@@ -6,29 +6,13 @@ use super::error::{Error, Result};
 /// The larger; NaN if either is NaN.
 #[inline(always)]
 pub fn max_f32(a: f32, b: f32) -> f32 {
-    if a.is_nan() {
-        a
-    } else if b.is_nan() {
-        b
-    } else if a < b {
-        b
-    } else {
-        a
-    }
+    if a < b || (b.is_nan() && !a.is_nan()) { b } else { a }
 }
 
 /// The smaller; NaN if either is NaN.
 #[inline(always)]
 pub fn min_f32(a: f32, b: f32) -> f32 {
-    if a.is_nan() {
-        a
-    } else if b.is_nan() {
-        b
-    } else if a > b {
-        b
-    } else {
-        a
-    }
+    if a > b || (b.is_nan() && !a.is_nan()) { b } else { a }
 }
 
 /// Integer element types.

@@ -15,10 +15,9 @@ pub fn unary(kind: OpKind, x: Scalar) -> Result<Scalar> {
 
 /// A binary operation or a comparison.
 pub fn binary(kind: OpKind, a: Scalar, b: Scalar) -> Result<Scalar> {
-    if a.dtype == DType::I64 && b.dtype == DType::I64 {
-        if let Some(result) = index_arithmetic(kind, a.get(), b.get()) {
-            return result;
-        }
+    let indices = a.dtype == DType::I64 && b.dtype == DType::I64;
+    if let Some(result) = indices.then(|| index_arithmetic(kind, a.get(), b.get())).flatten() {
+        return result;
     }
     let (a, b) = (Array::scalar(a), Array::scalar(b));
     if kind.class() == Class::Compare { elementwise::compare(kind, &a, &b) } else { elementwise::binary(kind, &a, &b) }?
