@@ -36,7 +36,7 @@ pub fn outline(program: &mut Program) -> Result<(), Diagnostics> {
         }
         let body = std::mem::take(&mut function.body);
         let mut outliner = Outliner {
-            roots: Roots::of(function, &body, &directions),
+            roots: Roots::of(function, &body),
             function,
             kernels: &mut kernels,
             taken: &mut directions,
@@ -85,7 +85,7 @@ struct Roots {
 }
 
 impl Roots {
-    fn of(function: &mut Function, body: &Block, _directions: &Directions) -> Roots {
+    fn of(function: &mut Function, body: &Block) -> Roots {
         // The analysis wants the function whole.
         function.body = body.clone();
         let root = {

@@ -46,10 +46,10 @@ pub fn prove_parallel(program: &mut Program) -> Result<(), Diagnostics> {
 /// Sets the kinds of loops, in the order in which they stand in the text.
 fn apply(block: &mut Block, kinds: &mut impl Iterator<Item = LoopKind>) {
     for op in &mut block.ops {
-        if op.kind == OpKind::For {
-            if let Some(kind) = kinds.next() {
-                op.attrs.set(AttrKey::Loop, Attr::Loop(kind));
-            }
+        if op.kind == OpKind::For
+            && let Some(kind) = kinds.next()
+        {
+            op.attrs.set(AttrKey::Loop, Attr::Loop(kind));
         }
         op.regions.iter_mut().for_each(|region| apply(region, kinds));
     }

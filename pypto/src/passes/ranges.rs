@@ -123,10 +123,11 @@ impl<'f> Ranges<'f> {
         if side == Side::Lower {
             return vec![lower];
         }
-        if let (Some(lo), Some(hi), Some(step)) = (lower.as_constant(), upper.as_constant(), step.as_constant()) {
-            if hi > lo && step > 0 {
-                return vec![Affine::constant(lo + (hi - 1 - lo) / step * step)];
-            }
+        if let (Some(lo), Some(hi), Some(step)) = (lower.as_constant(), upper.as_constant(), step.as_constant())
+            && hi > lo
+            && step > 0
+        {
+            return vec![Affine::constant(lo + (hi - 1 - lo) / step * step)];
         }
         upper.sub(&Affine::constant(1)).into_iter().collect()
     }

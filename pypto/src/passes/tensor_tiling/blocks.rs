@@ -79,7 +79,7 @@ pub fn rows_in_order(dims: &[Extent], limits: &Limits) -> LoopPlan {
 
 /// Iterations of all loops together, as far as known.
 fn iterations(loops: &[LoopPlan]) -> i64 {
-    let count = |l: &LoopPlan| extent_or_guess(l.extent).div_ceil_by(l.block);
+    let count = |l: &LoopPlan| div_ceil(extent_or_guess(l.extent), l.block);
     loops.iter().map(count).fold(1, i64::saturating_mul)
 }
 
@@ -87,14 +87,9 @@ fn extent_or_guess(extent: Extent) -> i64 {
     extent.constant().unwrap_or(UNKNOWN_EXTENT)
 }
 
-trait DivCeil {
-    fn div_ceil_by(self, by: i64) -> i64;
-}
-
-impl DivCeil for i64 {
-    fn div_ceil_by(self, by: i64) -> i64 {
-        self / by + i64::from(self % by != 0)
-    }
+/// Quotient, rounded up, of numbers that are not negative.
+fn div_ceil(n: i64, by: i64) -> i64 {
+    n / by + i64::from(n % by != 0)
 }
 
 /// What the operations behind a value are like, as far as they could join its group.
@@ -203,15 +198,15 @@ impl Chain {
     fn block(&self, axis: usize, dims: &[Extent], inner: i64, limits: &Limits) -> i64 {
         let last = axis + 1 == dims.len();
         let extent = dims[axis].constant();
-        let share = extent.map_or(i64::MAX, |n| n.div_ceil_by(limits.chunks())).max(1);
+        let share = extent.map_or(i64::MAX, |n| div_ceil(n, limits.chunks())).max(1);
         if self.product && axis + 2 == dims.len() {
             let largest = (self.budget(limits) / inner / ROW_UNIT * ROW_UNIT).clamp(ROW_UNIT, PRODUCT_ROWS);
-            return share.min(largest).div_ceil_by(ROW_UNIT) * ROW_UNIT;
+            return div_ceil(share.min(largest), ROW_UNIT) * ROW_UNIT;
         }
         if last {
             // A column reduction streams over its rows: the width of a block decides nothing but the parallelism.
             let widest = if self.reduces || self.product { 512 } else { self.budget(limits) / inner };
-            return (share.min(widest).div_ceil_by(COLUMN_UNIT) * COLUMN_UNIT).max(COLUMN_UNIT);
+            return (div_ceil(share.min(widest), COLUMN_UNIT) * COLUMN_UNIT).max(COLUMN_UNIT);
         }
         let largest = (self.budget(limits) / inner).max(1);
         let smallest = (SMALLEST_BLOCK / inner).max(1);
@@ -222,5 +217,5 @@ impl Chain {
 /// The block, or a slightly smaller one that leaves no remainder.
 fn dividing(extent: Option<i64>, block: i64) -> i64 {
     let Some(extent) = extent else { return block };
-    (block.div_ceil_by(2)..=block).rev().find(|b| extent % b == 0).unwrap_or(block)
+    (div_ceil(block, 2)..=block).rev().find(|b| extent % b == 0).unwrap_or(block)
 }

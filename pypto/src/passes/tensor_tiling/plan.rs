@@ -128,10 +128,8 @@ impl Planner<'_, '_> {
             Some(found) => found,
             None => self.open(index),
         };
-        if self.overwrites_what_it_reads(index, 0, &p) {
-            if let Some(source) = source {
-                self.whole[source] = true;
-            }
+        if let Some(source) = source.filter(|_| self.overwrites_what_it_reads(index, 0, &p)) {
+            self.whole[source] = true;
         }
         self.join(group, index, p);
     }
