@@ -15,9 +15,9 @@ use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::frontend::generic;
 use crate::frontend::instantiate::{describe, instantiate};
 use crate::frontend::specialization::Specialization;
-use crate::ir::text::{PrintOptions, print};
 use crate::ir::{Function, IndexExpr, Program};
-use crate::passes::pipeline;
+use crate::passes::manager::{DumpSink, PassOptions};
+use crate::passes::pipeline::PassPipeline;
 use crate::passes::tensor_tiling::Limits;
 
 /// What runs kernels.
@@ -106,19 +106,12 @@ pub fn lower(
     specialization: &Specialization,
     options: &CompileOptions,
 ) -> Result<Program, CompileError> {
-    let dump = Dump::new(options.dump_dir.as_deref())?;
-    let program = instantiate(function, specialization)?;
-    dump.write("00_instantiate.pto", || print(&program, PrintOptions { locations: false }))?;
-    run_passes(program, options, &dump).map_err(|error| match error {
-        CompileError::Kernel(problems) => CompileError::Kernel(problems.with_note(&describe(function, specialization))),
-        other => other,
-    })
-}
-
-fn run_passes(mut program: Program, options: &CompileOptions, dump: &Dump) -> Result<Program, CompileError> {
-    let _ = options.verify;
-    pipeline::host(&mut program, &Limits::for_threads(options.threads))?;
-    dump.write("99_host.pto", || print(&program, PrintOptions { locations: false }))?;
+    let mut program = instantiate(function, specialization)?;
+    let dump = options.dump_dir.clone().map_or(DumpSink::Nowhere, DumpSink::Directory);
+    PassPipeline::host(Limits::for_threads(options.threads))
+        .options(PassOptions { verify: options.verify, dump })
+        .run(&mut program)
+        .map_err(|problems| CompileError::Kernel(problems.with_note(&describe(function, specialization))))?;
     Ok(program)
 }
 

@@ -17,7 +17,12 @@ const DEEPEST: usize = 64;
 /// # Errors
 /// A function that calls itself; a call that is expanded but whose completion something waits for.
 pub fn run(program: &mut Program) -> Result<(), Diagnostics> {
-    let callees: HashMap<String, Function> = program.functions.iter().map(|f| (f.name.clone(), f.clone())).collect();
+    let expandable = |f: &&Function| matches!(f.kind, FunctionKind::Inline | FunctionKind::InCore);
+    let callees: HashMap<String, Function> = match program.functions.len() {
+        // Most programs are one function, which calls nothing.
+        1 => HashMap::new(),
+        _ => program.functions.iter().filter(expandable).map(|f| (f.name.clone(), f.clone())).collect(),
+    };
     let mut errors = Vec::new();
     for function in &mut program.functions {
         let mut pass = Inline { callees: &callees, replacements: Replacements::default(), errors: &mut errors };

@@ -65,6 +65,8 @@ impl Unroll<'_> {
                 Diagnostic::error(codes::PARAMETER_RANGE, op.loc, title, format!("{} iterations", indices.len()));
             return self.errors.push(error.help("leave `unroll` out, or unroll an inner loop only"));
         }
+        // Copies read types of the loop's own values, which the table keeps.
+        let source = function.clone();
         let mut carried = op.operands[3..].to_vec();
         for n in indices {
             let index = function.add_value(Type::INDEX, function.info(body.args[0]).name.clone(), op.loc);
@@ -74,7 +76,6 @@ impl Unroll<'_> {
             self.constants.insert(index, n);
             let arguments = std::iter::once(index).chain(carried);
             let mut map: HashMap<ValueId, ValueId> = body.args.iter().copied().zip(arguments).collect();
-            let source = function.clone();
             out.extend(body.ops.iter().map(|nested| copy_op(nested, &source, function, &mut map)));
             carried = body.yields.iter().map(|v| map.get(v).copied().unwrap_or(*v)).collect();
         }

@@ -11,6 +11,8 @@ mod control;
 mod methods;
 mod scalar;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 pub use control::{ForLoop, Varying};
 
