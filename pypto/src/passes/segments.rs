@@ -53,10 +53,10 @@ fn stays(op: &Op, function: &Function) -> bool {
     if any(op, &|o| matches!(o.kind, OpKind::Call | OpKind::Alloc)) {
         return true;
     }
-    if !any(op, &|o| is_compute(o, function)) {
+    let carries_tiles = op.results.iter().any(|v| function.ty(*v).as_tile().is_some());
+    if !carries_tiles && !any(op, &|o| is_compute(o, function)) {
         return true;
     }
-    let carries_tiles = op.results.iter().any(|v| function.ty(*v).as_tile().is_some());
     !is_parallel(op) && !carries_tiles && any_nested(op, &is_parallel)
 }
 

@@ -25,7 +25,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-use super::nodes::{Block, Direction, Function, Op, ParamRole, Program, ValueId};
+use super::nodes::{Block, Direction, Function, FunctionKind, Op, ParamRole, Program, ValueId};
 use super::types::{Extent, Type};
 use super::{DType, Loc};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, codes};
@@ -100,6 +100,8 @@ impl Verifier<'_> {
             };
             let fits = match param.role {
                 ParamRole::Tensor => info.ty.as_tensor().is_some(),
+                // Values of every kind may be passed to what is expanded into its caller.
+                ParamRole::Scalar if function.kind == FunctionKind::Inline => info.ty.as_tensor().is_none(),
                 ParamRole::Scalar => matches!(info.ty, Type::Scalar(_)),
                 ParamRole::Extent { param, axis } | ParamRole::Stride { param, axis } => {
                     info.ty == Type::INDEX && named(param, axis)

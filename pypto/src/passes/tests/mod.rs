@@ -3,4 +3,5 @@
 mod host;
 mod kernels;
 mod parallel;
+mod random;
 mod semantics;
