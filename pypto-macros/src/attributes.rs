@@ -9,18 +9,12 @@ use syn::{Ident, LitInt, Token};
 use crate::errors::Errors;
 use crate::suggest::did_you_mean;
 
-/// The spelling of each function kind, and the variant of `FunctionKind` that it names.
-const KINDS: [(&str, &str); 5] = [
-    ("incore", "InCore"),
-    ("orchestration", "Orchestration"),
-    ("inline", "Inline"),
-    ("opaque", "Opaque"),
-    ("host", "Host"),
-];
+/// The kinds of functions.
+const KINDS: [&str; 5] = ["incore", "orchestration", "inline", "opaque", "host"];
 
 /// The options of an attribute.
 pub struct Options {
-    /// Variant of `FunctionKind`.
+    /// One of [`KINDS`].
     pub kind: &'static str,
     pub metas: Vec<Meta>,
 }
@@ -33,7 +27,7 @@ pub struct Meta {
 
 /// Reads the options. What is wrong is reported and left out.
 pub fn parse(attribute: TokenStream, errors: &mut Errors) -> Options {
-    let mut options = Options { kind: "Opaque", metas: Vec::new() };
+    let mut options = Options { kind: "opaque", metas: Vec::new() };
     let mut kind: Option<Ident> = None;
     let parser = |input: ParseStream| {
         while !input.is_empty() {
@@ -71,11 +65,11 @@ fn option(
         }
         return Ok(());
     }
-    if let Some((_, variant)) = KINDS.iter().find(|(spelling, _)| *spelling == text) {
+    if let Some(known) = KINDS.into_iter().find(|spelling| *spelling == text) {
         if let Some(first) = kind.replace(name.clone()) {
             errors.at(name.span(), format!("a function has one kind, and it is `{first}` already"));
         }
-        options.kind = variant;
+        options.kind = known;
         return Ok(());
     }
     errors.at(name.span(), unknown(&text));
@@ -83,7 +77,7 @@ fn option(
 }
 
 fn unknown(name: &str) -> String {
-    let known: Vec<&str> = KINDS.iter().map(|(spelling, _)| *spelling).chain(["meta"]).collect();
+    let known: Vec<&str> = KINDS.into_iter().chain(["meta"]).collect();
     let hint = did_you_mean(name, &known);
     format!("unknown option `{name}`{hint} (options: {}, meta(..))", known[..KINDS.len()].join(", "))
 }

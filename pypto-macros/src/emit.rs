@@ -8,11 +8,12 @@
 //!
 //! For `#[pypto::function]` the item itself is the verbatim one, and only the companion and `Callable` are added.
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::{Attribute, FnArg, Pat, PatType, ReturnType, Signature};
 
 use crate::attributes::Options;
+use crate::capture::names::{Names, Tables};
 use crate::function::{Checked, Item};
 use crate::params::{self, Param};
 use crate::shape::Dim;
@@ -222,15 +223,31 @@ fn is_lint(attribute: &Attribute) -> bool {
     ["allow", "expect", "warn", "deny", "forbid", "inline", "cold"].iter().any(|name| attribute.path().is_ident(name))
 }
 
-/// The tokens of the generic IR's static, and the callee that refers to it.
-pub fn callee(generic: &str, names: &crate::capture::names::Names) -> Result<TokenStream, proc_macro2::LexError> {
-    let text = format!(
-        "{{use ::pypto::frontend::generic::notation::*;static GENERIC:Function={generic};Callee::Function(&GENERIC)}}"
-    );
-    let tokens: TokenStream = text.parse()?;
-    let mut outer = TokenStream::new();
-    outer.extend([TokenTree::Group(Group::new(Delimiter::Brace, names.around(tokens)))]);
-    Ok(outer)
+/// What `Callable::callee` consists of.
+pub struct Captured<'a> {
+    pub file: String,
+    pub source: String,
+    pub source_line: usize,
+    pub hash: u64,
+    /// The function in words.
+    pub words: String,
+    pub names: &'a Names,
+}
+
+/// The block that gives the generic IR.
+pub fn callee(captured: &Captured) -> TokenStream {
+    let Captured { file, source, source_line, hash, words, names } = captured;
+    let Tables { fallbacks, imports, callees, constants } = names.tables();
+    quote! {{
+        #fallbacks
+        {
+            #imports
+            static __CAPTURED: ::pypto::frontend::captured::Captured = ::pypto::frontend::captured::Captured::new(
+                ::core::module_path!(), #file, #source, #source_line, #hash, #words, &[#callees], &[#constants],
+            );
+            ::pypto::frontend::generic::Callee::Function(__CAPTURED.function())
+        }
+    }}
 }
 
 /// In the place of a generic IR that could not be captured: the compile fails anyway, and callers get no errors of their

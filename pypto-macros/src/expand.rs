@@ -9,7 +9,9 @@ use crate::emit::{self, Parts};
 use crate::errors::Errors;
 use crate::fallback;
 use crate::function::{self, Checked, Item};
-use crate::{range, source};
+use crate::params::Param;
+use crate::types::ValueType;
+use crate::{code, source};
 
 /// Which attribute is expanded.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,14 +67,16 @@ fn callee(
     if !errors.is_empty() {
         return emit::no_callee();
     }
-    let generic = generic(item, options, checked, attribute, tokens, &body.text);
-    match emit::callee(&generic, &body.names) {
-        Ok(callee) => callee,
-        Err(error) => {
-            errors.at(error.span(), "internal error of PyPTO: the captured body is no Rust; please report it");
-            emit::no_callee()
-        }
-    }
+    let tokens = without_attributes(tokens);
+    let (source, source_line) = source::of(&tokens);
+    emit::callee(&emit::Captured {
+        file: item.signature.ident.span().file(),
+        source,
+        source_line,
+        hash: source::hash(&tokens) ^ source::hash(attribute).rotate_left(1),
+        words: words(item, options, checked, &body.text),
+        names: &body.names,
+    })
 }
 
 fn parameter_name(input: &syn::FnArg) -> Option<String> {
@@ -85,37 +89,20 @@ fn parameter_name(input: &syn::FnArg) -> Option<String> {
     }
 }
 
-/// A `Function` in the notation of expansions.
-fn generic(
-    item: &Item,
-    options: &Options,
-    checked: &Checked,
-    attribute: &TokenStream,
-    tokens: &TokenStream,
-    body: &str,
-) -> String {
+/// A function in words.
+fn words(item: &Item, options: &Options, checked: &Checked, body: &str) -> String {
     let signature = &item.signature;
-    let tokens = without_attributes(tokens);
-    let (source, source_line) = source::of(&tokens);
-    let hash = source::hash(&tokens) ^ source::hash(attribute).rotate_left(1);
-    let list = |texts: Vec<String>| texts.join(",");
-    format!(
-        "Function{{name:{name},module: ::core::module_path!(),file:{file:?},source:{source:?},source_line:{source_line},\
-         hash:{hash},kind:FunctionKind::{kind},type_params:&[{type_params}],params:&[{params}],metas:&[{metas}],\
-         output:{output},body:{body},span:{span}}}",
-        name = capture::ident(&signature.ident),
-        file = signature.ident.span().file(),
-        kind = options.kind,
-        type_params = list(checked.type_params.iter().map(capture::ident).collect()),
-        params = list(checked.params.iter().map(|p| p.text()).collect()),
-        metas = list(options.metas.iter().map(meta).collect()),
-        output = checked.output.as_ref().map_or("None".to_owned(), |ty| format!("Some({})", ty.text())),
-        span = range::between(signature.fn_token.span, item.body.span_close()),
-    )
-}
-
-fn meta(meta: &attributes::Meta) -> String {
-    format!("Meta{{name:{},default:{}}}", capture::ident(&meta.name), meta.default)
+    [
+        code::ident(&signature.ident),
+        options.kind.to_owned(),
+        code::list(checked.type_params.iter().map(code::ident)),
+        code::list(checked.params.iter().map(Param::text)),
+        code::list(options.metas.iter().map(|meta| format!("{} {}", code::ident(&meta.name), meta.default))),
+        code::option(checked.output.as_ref().map(ValueType::text)),
+        body.to_owned(),
+        code::between(signature.fn_token.span, item.body.span_close()),
+    ]
+    .join(" ")
 }
 
 /// The item from its visibility on.

@@ -8,6 +8,7 @@
 
 mod attributes;
 mod capture;
+mod code;
 mod emit;
 mod errors;
 mod expand;
@@ -16,7 +17,6 @@ mod function;
 mod generics;
 mod params;
 mod program;
-mod range;
 mod scope;
 mod shape;
 mod source;

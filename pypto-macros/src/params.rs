@@ -2,9 +2,9 @@
 
 use syn::{Attribute, FnArg, Ident, Pat, PatType, Type};
 
+use crate::code;
 use crate::errors::Errors;
 use crate::expand::Form;
-use crate::range;
 use crate::shape::{self, Dim};
 use crate::suggest::did_you_mean;
 use crate::types::{self, ValueType};
@@ -16,7 +16,7 @@ pub const HELPERS: [&str; 3] = ["shape", "out", "spec"];
 pub struct Param {
     pub name: Ident,
     pub ty: ValueType,
-    /// Variant of `Direction`.
+    /// How the memory is used: `in`, `out` or `inout`.
     pub direction: &'static str,
     pub spec: bool,
     pub shape: Vec<Dim>,
@@ -25,16 +25,16 @@ pub struct Param {
 }
 
 impl Param {
-    /// The parameter in the notation of expansions.
+    /// The parameter in words.
     pub fn text(&self) -> String {
         format!(
-            "Param{{name:{},ty:{},ty_span:{},direction:Direction::{},spec:{},shape:&[{}]}}",
-            crate::capture::ident(&self.name),
+            "{} {} {} {} {} {}",
+            code::ident(&self.name),
             self.ty.text(),
-            range::of(&self.plain.ty),
+            code::range(&self.plain.ty),
             self.direction,
             self.spec,
-            self.shape.iter().map(Dim::text).collect::<Vec<_>>().join(","),
+            code::list(self.shape.iter().map(Dim::text)),
         )
     }
 }
@@ -56,7 +56,7 @@ pub fn parse(form: Form, argument: &FnArg, type_params: &[Ident], errors: &mut E
     let (ty, direction) = errors.take(parameter_type(form, &typed.ty, helpers.out.is_some(), type_params))?;
     let is_tensor = matches!(ty, ValueType::Tensor { .. });
     if let Some(out) = helpers.out
-        && direction != "Out"
+        && direction != "out"
     {
         errors.over(out, "`#[out]` belongs on a `&mut Tensor`: an output is written through its borrow");
     }
@@ -140,17 +140,16 @@ fn shape_of(attribute: &Attribute, ty: &ValueType, is_tensor: bool, typed: &PatT
 /// The type and direction of a parameter.
 fn parameter_type(form: Form, ty: &Type, out: bool, params: &[Ident]) -> syn::Result<(ValueType, &'static str)> {
     if let Type::Reference(reference) = types::peel(ty) {
-        if let Some(lifetime) = &reference.lifetime {
-            return Err(syn::Error::new_spanned(
-                lifetime,
-                "lifetimes of kernel parameters are inferred: leave them out",
-            ));
+        // Other lifetimes are declared in `<..>`, and reported there.
+        if let Some(lifetime) = reference.lifetime.as_ref().filter(|l| l.ident == "static") {
+            let message = "a kernel borrows its tensors for the call only: leave the lifetime out";
+            return Err(syn::Error::new_spanned(lifetime, message));
         }
         let value = types::value_type(&reference.elem, params)?;
         return match (&value, reference.mutability) {
-            (ValueType::Tensor { .. }, None) => Ok((value, "In")),
-            (ValueType::Tensor { .. }, Some(_)) if out => Ok((value, "Out")),
-            (ValueType::Tensor { .. }, Some(_)) => Ok((value, "InOut")),
+            (ValueType::Tensor { .. }, None) => Ok((value, "in")),
+            (ValueType::Tensor { .. }, Some(_)) if out => Ok((value, "out")),
+            (ValueType::Tensor { .. }, Some(_)) => Ok((value, "inout")),
             _ => Err(syn::Error::new_spanned(
                 ty,
                 "only tensors are passed by reference: pass tiles and scalars by value",
@@ -162,7 +161,7 @@ fn parameter_type(form: Form, ty: &Type, out: bool, params: &[Ident]) -> syn::Re
         _ => return Err(syn::Error::new_spanned(ty, expected(form))),
     };
     match (&value, form) {
-        (ValueType::Scalar(_), _) | (ValueType::Tile { .. }, Form::Function) => Ok((value, "In")),
+        (ValueType::Scalar(_), _) | (ValueType::Tile { .. }, Form::Function) => Ok((value, "in")),
         (ValueType::Tensor { .. }, _) => Err(syn::Error::new_spanned(
             ty,
             "a tensor is passed by reference: `&Tensor` to read, `&mut Tensor` to write",

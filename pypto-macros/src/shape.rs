@@ -5,7 +5,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Ident, LitInt, Token};
 
-use crate::range;
+use crate::code;
 
 /// One dimension of a `#[shape(..)]`.
 pub enum Dim {
@@ -40,16 +40,12 @@ impl Parse for Dim {
 }
 
 impl Dim {
-    /// The dimension in the notation of expansions.
+    /// The dimension in words.
     pub fn text(&self) -> String {
         match self {
-            Dim::Name { name, dynamic } => {
-                format!("Dim::Name{{name:{},dynamic:{dynamic}}}", crate::capture::ident(name))
-            }
-            Dim::Literal { extent, span } => {
-                format!("Dim::Literal{{extent:{extent},span:{}}}", range::of_span(*span))
-            }
-            Dim::Any { span } => format!("Dim::Any{{span:{}}}", range::of_span(*span)),
+            Dim::Name { name, dynamic } => format!("name {} {dynamic}", code::ident(name)),
+            Dim::Literal { extent, span } => format!("literal {extent} {}", code::span(*span)),
+            Dim::Any { span } => format!("any {}", code::span(*span)),
         }
     }
 }

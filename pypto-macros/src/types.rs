@@ -2,51 +2,42 @@
 //!
 //! The macro sees names, not types, so element types are known by the last segment of their path.
 
+use crate::code;
 use proc_macro2::Span;
 use syn::{GenericArgument, Ident, PathArguments, PathSegment, Type};
 
-/// Element types as users write them, and the variant of `DType` each names. `usize` and `isize` count as `i64`: index
-/// arithmetic is done in 64 bits.
-const ELEMENTS: [(&str, &str); 11] = [
-    ("bool", "Bool"),
-    ("i8", "I8"),
-    ("i16", "I16"),
-    ("i32", "I32"),
-    ("i64", "I64"),
-    ("u8", "U8"),
-    ("u16", "U16"),
-    ("u32", "U32"),
-    ("f16", "F16"),
-    ("bf16", "BF16"),
-    ("f32", "F32"),
-];
+/// Element types as users write them.
+const ELEMENTS: [&str; 11] = ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "f16", "bf16", "f32"];
 
 const ELEMENT_LIST: &str = "bool, i8, i16, i32, i64, u8, u16, u32, f16, bf16, f32";
 
-/// The variant of `DType` that an element type's name stands for.
+/// The element type of that name. `usize` and `isize` count as `i64`: index arithmetic is done in 64 bits.
 pub fn dtype(name: &str) -> Option<&'static str> {
-    ELEMENTS.iter().find(|(spelling, _)| *spelling == name).map(|(_, variant)| *variant)
+    match name {
+        "usize" | "isize" => Some("i64"),
+        _ => ELEMENTS.into_iter().find(|spelling| *spelling == name),
+    }
 }
 
 /// Whether the name is one of Rust's primitive number types or an element type.
 pub fn is_scalar_name(name: &str) -> bool {
-    dtype(name).is_some() || matches!(name, "usize" | "isize" | "u64" | "f64" | "i128" | "u128" | "char")
+    dtype(name).is_some() || matches!(name, "u64" | "f64" | "i128" | "u128" | "char")
 }
 
 /// An element type: known, or a type parameter by index.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Element {
-    /// Variant of `DType`.
+    /// Spelling of a `DType`.
     Known(&'static str),
     Param(usize),
 }
 
 impl Element {
-    /// The element type in the notation of expansions.
+    /// The element type in words.
     pub fn text(self) -> String {
         match self {
-            Element::Known(variant) => format!("L::Known(D::{variant})"),
-            Element::Param(index) => format!("L::Param({index})"),
+            Element::Known(dtype) => dtype.to_owned(),
+            Element::Param(index) => format!("#{index}"),
         }
     }
 }
@@ -60,15 +51,13 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// The type in the notation of expansions.
+    /// The type in words.
     pub fn text(&self) -> String {
         match self {
-            ValueType::Tensor { element, rank } => format!("V::Tensor{{element:{},rank:{rank}}}", element.text()),
-            ValueType::Tile { element, rank } => format!("V::Tile{{element:{},rank:{rank}}}", element.text()),
-            ValueType::Scalar(element) => format!("V::Scalar({})", element.text()),
-            ValueType::Tuple(items) => {
-                format!("V::Tuple(&[{}])", items.iter().map(ValueType::text).collect::<Vec<_>>().join(","))
-            }
+            ValueType::Tensor { element, rank } => format!("tensor {} {rank}", element.text()),
+            ValueType::Tile { element, rank } => format!("tile {} {rank}", element.text()),
+            ValueType::Scalar(element) => format!("scalar {}", element.text()),
+            ValueType::Tuple(items) => format!("tuple {}", code::list(items.iter().map(ValueType::text))),
         }
     }
 }
@@ -105,7 +94,6 @@ pub fn element(ty: &Type, params: &[Ident]) -> syn::Result<Element> {
     }
     let name = path.path.segments.last().map(|s| s.ident.to_string()).unwrap_or_default();
     match name.as_str() {
-        "usize" | "isize" => Ok(Element::Known("I64")),
         "f64" => Err(syn::Error::new_spanned(ty, "`f64` is not an element type of PyPTO: use `f32`")),
         "u64" | "i128" | "u128" => {
             Err(syn::Error::new_spanned(ty, format!("`{name}` is not an element type of PyPTO: use `i64` or `u32`")))

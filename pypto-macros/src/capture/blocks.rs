@@ -3,7 +3,7 @@
 use syn::{Attribute, Expr, Local, Stmt};
 
 use super::{Capture, Use};
-use crate::range;
+use crate::code;
 use crate::suggest::did_you_mean;
 use crate::{attributes, types};
 
@@ -24,18 +24,18 @@ impl Capture<'_> {
                 }
                 Stmt::Expr(Expr::Return(ret), _) if last && matches!(used, Use::Function(_)) => {
                     let value = ret.expr.as_ref().map(|e| self.expr(e));
-                    texts.push(statement_text(format!("K::Return({})", option(value, "")), statement));
+                    texts.push(statement_text(format!("return {}", code::option(value)), statement));
                 }
                 _ => texts.extend(self.statement(statement)),
             }
         }
         self.scope.leave();
-        format!("B{{statements:&[{}],result:{},span:{span}}}", texts.join(","), option(result, "&"))
+        format!("{} {} {span}", code::list(texts), code::option(result))
     }
 
     /// The block of a loop, branch or block expression.
     pub(super) fn inner_block(&mut self, block: &syn::Block, used: Use) -> String {
-        let span = range::between(block.brace_token.span.open(), block.brace_token.span.close());
+        let span = code::between(block.brace_token.span.open(), block.brace_token.span.close());
         self.block(&block.stmts, span, used)
     }
 
@@ -68,7 +68,7 @@ impl Capture<'_> {
         };
         // The pattern comes last: its names are not in scope in the initializer.
         let pattern = self.pattern(pattern);
-        format!("K::Let{{pattern:{pattern},ty:{},init:{}}}", option(ty, ""), option(init, ""))
+        format!("let {pattern} {} {}", code::option(ty), code::option(init))
     }
 
     /// The type of a `let`, where it tells the IR something: rustc has checked it in any case.
@@ -101,20 +101,19 @@ impl Capture<'_> {
             Expr::Binary(binary) if is_compound(&binary.op) => self.compound_assign(binary),
             Expr::ForLoop(looped) => self.for_loop(looped),
             Expr::While(looped) => self.while_loop(looped),
-            Expr::If(branch) => format!("K::Expr({})", self.branch(branch, Use::Unit)),
+            Expr::If(branch) => format!("expr {}", self.branch(branch, Use::Unit)),
             Expr::Block(block) if block.label.is_none() => {
                 let inner = self.inner_block(&block.block, Use::Unit);
-                format!("K::Expr({})", expr_text(format!("X::Block(&{inner})"), block))
+                format!("expr {}", expr_text(format!("block {inner}"), block))
             }
             _ => {
                 let value = self.expr(expr);
                 match task {
                     Some(task) => {
-                        let name = task.name.as_ref().map(super::ident);
-                        let after: Vec<String> = task.after.iter().map(super::ident).collect();
-                        format!("K::Task{{name:{},after:&[{}],call:{value}}}", option(name, ""), after.join(","))
+                        let name = code::option(task.name.as_ref().map(code::ident));
+                        format!("task {name} {} {value}", code::list(task.after.iter().map(code::ident)))
                     }
-                    None => format!("K::Expr({value})"),
+                    None => format!("expr {value}"),
                 }
             }
         };
@@ -145,18 +144,13 @@ impl Capture<'_> {
     }
 }
 
-/// `Some(..)` or `None` in the notation of expansions.
-pub(super) fn option(text: Option<String>, prefix: &str) -> String {
-    text.map(|t| format!("Some({prefix}{t})")).unwrap_or_else(|| "None".to_owned())
-}
-
 /// An expression of that kind.
 pub(super) fn expr_text(kind: String, tokens: &impl quote::ToTokens) -> String {
-    format!("E{{kind:{kind},span:{}}}", range::of(tokens))
+    format!("{} {kind}", code::range(tokens))
 }
 
 fn statement_text(kind: String, tokens: &impl quote::ToTokens) -> String {
-    format!("T{{kind:{kind},span:{}}}", range::of(tokens))
+    format!("{} {kind}", code::range(tokens))
 }
 
 /// Whether a trailing expression can be the value of its block.

@@ -2,8 +2,9 @@
 
 use syn::{AngleBracketedGenericArguments, Expr, ExprCall, ExprMethodCall, GenericArgument, Path, PathArguments};
 
+use super::Capture;
 use super::blocks::expr_text;
-use super::{Capture, ident, plain};
+use crate::code::{self, ident, plain};
 use crate::types;
 
 /// Types with associated functions that a kernel may call. Scalars and type parameters have them too.
@@ -35,7 +36,7 @@ impl Capture<'_> {
             let known = LANGUAGE_TYPES.contains(&ty.as_str()) || types::is_scalar_name(&ty);
             if known || self.type_params.contains(&owner.ident) {
                 let type_args = self.type_args([&owner.arguments, &last.arguments]);
-                return format!("X::Associated{{ty:{ty:?},name:{name},type_args:&[{type_args}],args:&[{args}]}}");
+                return format!("associated {ty} {name} {type_args} {args}");
             }
             if ty.starts_with(|c: char| c.is_uppercase()) {
                 let message = format!(
@@ -58,17 +59,14 @@ impl Capture<'_> {
         }
         let type_args = self.type_args([&last.arguments]);
         let callee = self.names.callee(path, call.paren_token.span.open());
-        format!("X::Call{{name:{name},callee:{callee},type_args:&[{type_args}],args:&[{args}]}}")
+        format!("call {name} {callee} {type_args} {args}")
     }
 
     pub(super) fn method(&mut self, call: &ExprMethodCall) -> String {
         let receiver = self.expr(&call.receiver);
         let args = self.exprs(&call.args);
         let type_args = call.turbofish.as_ref().map(|t| self.element_args(t)).unwrap_or_default();
-        format!(
-            "X::Method{{receiver:&{receiver},name:{},type_args:&[{type_args}],args:&[{args}]}}",
-            ident(&call.method)
-        )
+        format!("method {receiver} {} {} {args}", ident(&call.method), code::list(type_args))
     }
 
     /// The element types among the arguments of path segments.
@@ -77,16 +75,15 @@ impl Capture<'_> {
         for arguments in arguments {
             match arguments {
                 PathArguments::None => {}
-                PathArguments::AngleBracketed(list) => texts.push(self.element_args(list)),
+                PathArguments::AngleBracketed(list) => texts.extend(self.element_args(list)),
                 PathArguments::Parenthesized(list) => self.errors.over(list, "expected element types in `<..>`"),
             }
         }
-        texts.retain(|t| !t.is_empty());
-        texts.join(",")
+        code::list(texts)
     }
 
     /// The element types of `::<..>`. Ranks follow from the operands, and `_` from the rest of the call.
-    fn element_args(&mut self, list: &AngleBracketedGenericArguments) -> String {
+    fn element_args(&mut self, list: &AngleBracketedGenericArguments) -> Vec<String> {
         let mut texts = Vec::new();
         for argument in &list.args {
             match argument {
@@ -97,6 +94,6 @@ impl Capture<'_> {
                 other => self.errors.over(other, "type arguments in a kernel body are element types and ranks"),
             }
         }
-        texts.join(",")
+        texts
     }
 }

@@ -2,8 +2,9 @@
 
 use syn::{Expr, ExprForLoop, ExprIf, ExprWhile, Label};
 
-use super::blocks::{expr_text, option};
+use super::blocks::expr_text;
 use super::{Capture, Use};
+use crate::code;
 
 impl Capture<'_> {
     pub(super) fn for_loop(&mut self, looped: &ExprForLoop) -> String {
@@ -13,14 +14,14 @@ impl Capture<'_> {
         let pattern = self.pattern(&looped.pat);
         let body = self.inner_block(&looped.body, Use::Unit);
         self.scope.leave();
-        format!("K::For{{pattern:{pattern},iterator:{iterator},body:{body}}}")
+        format!("for {pattern} {iterator} {body}")
     }
 
     pub(super) fn while_loop(&mut self, looped: &ExprWhile) -> String {
         self.no_label(looped.label.as_ref());
         let condition = self.condition(&looped.cond);
         let body = self.inner_block(&looped.body, Use::Unit);
-        format!("K::While{{condition:{condition},body:{body}}}")
+        format!("while {condition} {body}")
     }
 
     /// `if`, as a statement or as a value.
@@ -31,11 +32,11 @@ impl Capture<'_> {
             Expr::If(nested) => self.branch(nested, used),
             Expr::Block(block) => {
                 let inner = self.inner_block(&block.block, used);
-                expr_text(format!("X::Block(&{inner})"), block)
+                expr_text(format!("block {inner}"), block)
             }
             other => self.expr(other),
         });
-        expr_text(format!("X::If(&{condition},&{then},{})", option(otherwise, "&")), branch)
+        expr_text(format!("if {condition} {then} {}", code::option(otherwise)), branch)
     }
 
     fn condition(&mut self, condition: &Expr) -> String {

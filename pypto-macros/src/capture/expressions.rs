@@ -3,7 +3,8 @@
 use syn::{Expr, Member};
 
 use super::blocks::expr_text;
-use super::{Capture, Use, ident};
+use super::{Capture, Use};
+use crate::code;
 
 /// The longest array that `[value; N]` may spell.
 const MAX_REPEAT: usize = 16;
@@ -24,28 +25,28 @@ impl Capture<'_> {
             Expr::Binary(e) => self.binary(e),
             Expr::Cast(e) => self.cast(e),
             Expr::Reference(e) => {
-                format!("X::Borrow{{mutable:{},value:&{}}}", e.mutability.is_some(), self.expr(&e.expr))
+                format!("borrow {} {}", e.mutability.is_some(), self.expr(&e.expr))
             }
             Expr::Range(e) => self.range(e),
-            Expr::Tuple(e) => format!("X::Tuple(&[{}])", self.exprs(&e.elems)),
-            Expr::Array(e) => format!("X::Array(&[{}])", self.exprs(&e.elems)),
+            Expr::Tuple(e) => format!("tuple {}", self.exprs(&e.elems)),
+            Expr::Array(e) => format!("array {}", self.exprs(&e.elems)),
             Expr::Repeat(e) => self.repeat(e),
-            Expr::Index(e) => format!("X::Index(&{},&{})", self.expr(&e.expr), self.expr(&e.index)),
+            Expr::Index(e) => format!("index {} {}", self.expr(&e.expr), self.expr(&e.index)),
             Expr::Field(e) => self.field(e),
             Expr::Block(e) => {
                 if let Some(label) = &e.label {
                     self.errors.over(label, "labelled blocks are not supported in a kernel body: use `if`/`else`");
                 }
-                format!("X::Block(&{})", self.inner_block(&e.block, Use::Value))
+                format!("block {}", self.inner_block(&e.block, Use::Value))
             }
             _ => return self.reject(expr),
         };
         expr_text(kind, expr)
     }
 
-    /// Expressions in a list.
+    /// A list of expressions.
     pub(super) fn exprs<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) -> String {
-        exprs.into_iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(",")
+        code::list(exprs.into_iter().map(|e| self.expr(e)).collect::<Vec<_>>())
     }
 
     fn repeat(&mut self, repeat: &syn::ExprRepeat) -> String {
@@ -55,7 +56,7 @@ impl Capture<'_> {
             _ => None,
         };
         match count.filter(|n| *n <= MAX_REPEAT) {
-            Some(count) => format!("X::Array(&[{}])", vec![value; count].join(",")),
+            Some(count) => format!("array {}", code::list(vec![value; count])),
             None => {
                 let message = format!("the length of an array in a kernel body is a literal up to {MAX_REPEAT}");
                 self.errors.over(&repeat.len, message);
@@ -67,8 +68,8 @@ impl Capture<'_> {
     fn field(&mut self, field: &syn::ExprField) -> String {
         let base = self.expr(&field.base);
         match &field.member {
-            Member::Unnamed(index) => format!("X::TupleField(&{base},{})", index.index),
-            Member::Named(name) => format!("X::Field(&{base},{})", ident(name)),
+            Member::Unnamed(index) => format!("tuplefield {base} {}", index.index),
+            Member::Named(name) => format!("field {base} {}", code::ident(name)),
         }
     }
 }

@@ -3,7 +3,8 @@
 use quote::ToTokens;
 use syn::{ExprPath, Lit, LitFloat, LitInt};
 
-use super::{Capture, plain};
+use super::Capture;
+use crate::code::{self, plain};
 use crate::types;
 
 impl Capture<'_> {
@@ -11,7 +12,7 @@ impl Capture<'_> {
         match literal {
             Lit::Int(int) => self.int(int, false),
             Lit::Float(float) => self.float(float),
-            Lit::Bool(bool) => format!("X::Bool({})", bool.value),
+            Lit::Bool(bool) => format!("bool {}", bool.value),
             Lit::Str(_) => {
                 self.errors.over(literal, "strings are not values in a kernel body, only messages of `assert!`");
                 String::new()
@@ -32,7 +33,7 @@ impl Capture<'_> {
         let value = literal.base10_parse::<i128>().unwrap_or(i128::MAX);
         let value = if negative { -value } else { value };
         match i64::try_from(value) {
-            Ok(value) => format!("X::Int({value},{suffix})"),
+            Ok(value) => format!("int {value} {suffix}"),
             Err(_) => {
                 self.errors.over(literal, "this integer does not fit `i64`, the widest integer type in a kernel");
                 String::new()
@@ -43,7 +44,7 @@ impl Capture<'_> {
     fn float(&mut self, literal: &LitFloat) -> String {
         let suffix = self.suffix(literal.suffix(), literal.span());
         match literal.base10_parse::<f64>() {
-            Ok(value) if value.is_finite() => format!("X::Float({value:?},{suffix})"),
+            Ok(value) if value.is_finite() => format!("float {:x} {suffix}", value.to_bits()),
             _ => {
                 self.errors.over(literal, "this float literal is out of range: use `f32::INFINITY`");
                 String::new()
@@ -52,13 +53,12 @@ impl Capture<'_> {
     }
 
     fn suffix(&mut self, suffix: &str, span: proc_macro2::Span) -> String {
-        let variant = match suffix {
-            "" => return "None".to_owned(),
-            "usize" | "isize" => Some("I64"),
+        let dtype = match suffix {
+            "" => return "-".to_owned(),
             _ => types::dtype(suffix),
         };
-        match variant {
-            Some(variant) => format!("Some(D::{variant})"),
+        match dtype {
+            Some(dtype) => dtype.to_owned(),
             None => {
                 let instead = if suffix == "f64" { "f32" } else { "i64" };
                 self.errors.at(span, format!("`{suffix}` is not an element type of PyPTO: use `{instead}`"));
@@ -84,18 +84,14 @@ impl Capture<'_> {
             // verbatim body.
             let text = plain(name);
             if self.scope.contains(&text) || !text.starts_with(|c: char| c.is_uppercase()) {
-                return format!("X::Local({text:?})");
+                return format!("local {text}");
             }
         }
         if segments.len() == 2 && self.type_params.contains(&segments[0].ident) {
-            return format!(
-                "X::Associated{{ty:{:?},name:{},type_args:&[],args:&[]}}",
-                plain(&segments[0].ident),
-                super::ident(&segments[1].ident)
-            );
+            return format!("associated {} {} 0 0", plain(&segments[0].ident), code::ident(&segments[1].ident));
         }
         let name = expr.to_token_stream().to_string().replace(' ', "");
         let value = self.names.constant(expr.to_token_stream());
-        format!("X::Constant{{name:{name:?},value:{value}}}")
+        format!("constant {name} {value}")
     }
 }

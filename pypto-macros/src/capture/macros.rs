@@ -7,7 +7,8 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, Lit, Macro, Token};
 
 use super::Capture;
-use super::blocks::{expr_text, option};
+use super::blocks::expr_text;
+use crate::code;
 
 impl Capture<'_> {
     /// A macro as a statement; `None` where only eager runs execute it.
@@ -46,20 +47,20 @@ impl Capture<'_> {
         let (values, message) = arguments.split_at(operands);
         let condition = match values {
             [left, right] => {
-                let text = format!("X::Binary(O::Eq,&{},&{})", self.expr(left), self.expr(right));
+                let text = format!("binary Eq {} {}", self.expr(left), self.expr(right));
                 expr_text(text, mac)
             }
             _ => self.expr(&values[0]),
         };
         let message = match message {
             [] => None,
-            [Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })] => Some(format!("{:?}", text.value())),
+            [Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })] => Some(code::string(&text.value())),
             [first, ..] => {
                 self.errors.over(first, "the message of an assertion in a kernel is one plain string");
                 None
             }
         };
-        Some(format!("K::Assert{{condition:{condition},message:{}}}", option(message, "")))
+        Some(format!("assert {condition} {}", code::option(message)))
     }
 
     fn reject_macro(&mut self, mac: &Macro) {

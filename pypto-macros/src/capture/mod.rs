@@ -1,10 +1,9 @@
 //! Capture of a body as generic IR, in one walk that also checks the accepted subset.
 //!
-//! The walk writes the text of a static (the names are those of `pypto::frontend::generic::notation`) instead of tokens:
-//! handing a text to rustc at once is several times cheaper than handing over thousands of single tokens. What rustc has
-//! to resolve for us, callees and constants, is emitted apart as tokens and occurs in the text as `__f0`, `__k0`, ...
+//! The walk writes words (see [`crate::code`]). What rustc has to resolve for us, callees and constants, is emitted apart as
+//! tokens, and the words refer to it by index.
 //!
-//! Where something is rejected the walk notes an error and goes on with a placeholder; the text is then not used.
+//! Where something is rejected the walk notes an error and goes on with a placeholder; the words are then not used.
 
 mod blocks;
 mod calls;
@@ -20,8 +19,8 @@ mod rejected;
 use proc_macro2::Group;
 use syn::Ident;
 
+use crate::code;
 use crate::errors::Errors;
-use crate::range;
 use crate::scope::Scope;
 use names::Names;
 
@@ -35,7 +34,7 @@ pub struct Capture<'a> {
 
 /// A captured body.
 pub struct Body {
-    /// A `Block` in the notation of expansions.
+    /// A block in words.
     pub text: String,
     pub names: Names,
 }
@@ -61,17 +60,7 @@ pub fn body(
     errors: &mut Errors,
 ) -> Body {
     let mut capture = Capture { errors, scope: Scope::new(locals), type_params, names: Names::default() };
-    let span = range::between(body.span_open(), body.span_close());
+    let span = code::between(body.span_open(), body.span_close());
     let text = capture.block(statements, span, Use::Function(returns));
     Body { text, names: capture.names }
-}
-
-/// A name with its place in the notation of expansions.
-pub fn ident(name: &Ident) -> String {
-    format!("I{{name:{:?},span:{}}}", plain(name), range::of_span(name.span()))
-}
-
-/// The name without `r#`.
-fn plain(name: &Ident) -> String {
-    syn::ext::IdentExt::unraw(name).to_string()
 }

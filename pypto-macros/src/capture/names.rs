@@ -6,7 +6,7 @@
 //! out, where `__c0` is `PlainFunction`.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, quote};
 use syn::Path;
 
 /// The callees and constants of one body, each once.
@@ -30,61 +30,54 @@ struct Constant {
 }
 
 impl Names {
-    /// The name in the text of the callee with this path.
-    pub fn callee(&mut self, path: &Path, place: Span) -> String {
+    /// The index of the callee with this path.
+    pub fn callee(&mut self, path: &Path, place: Span) -> usize {
         let path = without_arguments(path);
         let key = path.to_token_stream().to_string();
-        let index = self.callees.iter().position(|c| c.key == key).unwrap_or_else(|| {
+        self.callees.iter().position(|c| c.key == key).unwrap_or_else(|| {
             self.callees.push(Callee { key, path, place });
             self.callees.len() - 1
-        });
-        format!("__f{index}")
+        })
     }
 
-    /// The name in the text of the constant with this path.
-    pub fn constant(&mut self, path: TokenStream) -> String {
+    /// The index of the constant with this path.
+    pub fn constant(&mut self, path: TokenStream) -> usize {
         let key = path.to_string();
-        let index = self.constants.iter().position(|c| c.key == key).unwrap_or_else(|| {
+        self.constants.iter().position(|c| c.key == key).unwrap_or_else(|| {
             self.constants.push(Constant { key, path });
             self.constants.len() - 1
-        });
-        format!("__k{index}")
+        })
     }
 
-    /// Puts `inner`, which uses the names, where they are resolved. The result is a block.
-    pub fn around(&self, inner: TokenStream) -> TokenStream {
-        let companions: Vec<Ident> = (0..self.callees.len()).map(|i| format_ident!("__c{i}")).collect();
-        let imports = self.callees.iter().zip(&companions).map(|(callee, companion)| {
-            let path = relocated(callee.path.to_token_stream(), callee.place);
-            quote!(use #path as #companion;)
-        });
-        let callees = self.callees.iter().zip(&companions).enumerate().map(|(i, (callee, companion))| {
-            let name = format_ident!("__f{i}");
-            let companion = Ident::new(&companion.to_string(), Span::call_site().located_at(callee.place));
-            quote! {
-                const #name: fn() -> ::pypto::frontend::generic::Callee =
-                    <#companion as ::pypto::frontend::generic::Callable>::callee;
-            }
-        });
-        let constants = self.constants.iter().enumerate().map(|(i, constant)| {
-            let name = format_ident!("__k{i}");
-            let path = &constant.path;
-            quote! {
-                fn #name() -> ::pypto::frontend::generic::ConstantValue {
-                    ::pypto::frontend::generic::IntoConstant::into_constant(#path)
-                }
-            }
-        });
-        quote! {{
-            #(use ::pypto::frontend::generic::PlainFunction as #companions;)*
-            {
-                #(#imports)*
-                #(#callees)*
-                #(#constants)*
-                #inner
-            }
-        }}
+    /// The callees and constants as tables, and the imports that these need around them.
+    pub fn tables(&self) -> Tables {
+        let companion = |index, place| Ident::new(&format!("__c{index}"), Span::call_site().located_at(place));
+        let mut tables = Tables::default();
+        for (index, Callee { path, place, .. }) in self.callees.iter().enumerate() {
+            let (name, located) = (companion(index, Span::call_site()), companion(index, *place));
+            let path = relocated(path.to_token_stream(), *place);
+            tables.fallbacks.extend(quote!(use ::pypto::frontend::generic::PlainFunction as #name;));
+            tables.imports.extend(quote!(use #path as #name;));
+            tables.callees.extend(quote!(<#located as ::pypto::frontend::generic::Callable>::callee,));
+        }
+        for Constant { path, .. } in &self.constants {
+            tables.constants.extend(quote!(|| ::pypto::frontend::generic::IntoConstant::into_constant(#path),));
+        }
+        tables
     }
+}
+
+/// What [`Names`] becomes in an expansion.
+#[derive(Default)]
+pub struct Tables {
+    /// Imports of the outer scope.
+    pub fallbacks: TokenStream,
+    /// Imports of the inner scope, in which the tables stand.
+    pub imports: TokenStream,
+    /// Entries of the table of callees.
+    pub callees: TokenStream,
+    /// Entries of the table of constants.
+    pub constants: TokenStream,
 }
 
 /// The path without turbofish.

@@ -3,8 +3,8 @@
 use quote::ToTokens;
 use syn::{BinOp, Expr, ExprAssign, ExprBinary, ExprCast, ExprRange, ExprUnary, RangeLimits, UnOp};
 
-use super::blocks::option;
-use super::{Capture, ident, plain};
+use super::Capture;
+use crate::code::{self, plain};
 use crate::types;
 
 /// The variant of `BinaryOp` for an infix operator that is no assignment.
@@ -58,8 +58,8 @@ impl Capture<'_> {
             {
                 self.int(literal, true)
             }
-            (UnOp::Neg(_), value) => format!("X::Unary(U::Neg,&{})", self.expr(value)),
-            (UnOp::Not(_), value) => format!("X::Unary(U::Not,&{})", self.expr(value)),
+            (UnOp::Neg(_), value) => format!("unary Neg {}", self.expr(value)),
+            (UnOp::Not(_), value) => format!("unary Not {}", self.expr(value)),
             (op, _) => {
                 self.errors
                     .over(op, "`*` is not supported in a kernel body: tiles and scalars are values, not references");
@@ -71,7 +71,7 @@ impl Capture<'_> {
     pub(super) fn binary(&mut self, binary: &ExprBinary) -> String {
         let (left, right) = (self.expr(&binary.left), self.expr(&binary.right));
         match infix(&binary.op) {
-            Some(op) => format!("X::Binary(O::{op},&{left},&{right})"),
+            Some(op) => format!("binary {op} {left} {right}"),
             None => {
                 self.errors.over(binary.op, "an assignment is a statement: it has no value to use");
                 String::new()
@@ -84,10 +84,10 @@ impl Capture<'_> {
     }
 
     pub(super) fn compound_assign(&mut self, binary: &ExprBinary) -> String {
-        self.assignment(&binary.left, compound(&binary.op).map(|op| format!("O::{op}")), &binary.right)
+        self.assignment(&binary.left, compound(&binary.op), &binary.right)
     }
 
-    fn assignment(&mut self, target: &Expr, op: Option<String>, value: &Expr) -> String {
+    fn assignment(&mut self, target: &Expr, op: Option<&'static str>, value: &Expr) -> String {
         let value = self.expr(value);
         let name = match target {
             Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
@@ -111,13 +111,13 @@ impl Capture<'_> {
             let message = format!("`{name}` is not a variable of this function: kernels have no mutable globals");
             self.errors.at(name.span(), message);
         }
-        format!("K::Assign{{target:{},op:{},value:{value}}}", ident(name), option(op, ""))
+        format!("assign {} {} {value}", code::ident(name), code::option(op))
     }
 
     pub(super) fn cast(&mut self, cast: &ExprCast) -> String {
         let value = self.expr(&cast.expr);
         let ty = self.errors.take(types::element(&cast.ty, self.type_params)).map(types::Element::text);
-        format!("X::Cast(&{value},{})", ty.unwrap_or_default())
+        format!("cast {value} {}", ty.unwrap_or_default())
     }
 
     pub(super) fn range(&mut self, range: &ExprRange) -> String {
@@ -126,7 +126,7 @@ impl Capture<'_> {
             return String::new();
         }
         match (&range.start, &range.end) {
-            (Some(lower), Some(upper)) => format!("X::Range(&{},&{})", self.expr(lower), self.expr(upper)),
+            (Some(lower), Some(upper)) => format!("range {} {}", self.expr(lower), self.expr(upper)),
             _ => {
                 let tokens = range.limits.to_token_stream();
                 self.errors.over(tokens, "a range in a kernel body has both ends: `0..n`");

@@ -2,8 +2,8 @@
 
 use syn::Pat;
 
-use super::{Capture, ident};
-use crate::range;
+use super::Capture;
+use crate::code;
 
 impl Capture<'_> {
     /// A pattern; binds its names in the innermost scope.
@@ -17,13 +17,13 @@ impl Capture<'_> {
                     self.errors.over(token, "`@` patterns are not supported in a kernel body: use two `let`s");
                 }
                 self.scope.bind(&p.ident);
-                format!("P::Name{{name:{},mutable:{}}}", ident(&p.ident), p.mutability.is_some())
+                format!("name {} {}", code::ident(&p.ident), p.mutability.is_some())
             }
-            Pat::Wild(p) => format!("P::Ignore({})", range::of(p)),
+            Pat::Wild(p) => format!("ignore {}", code::range(p)),
             Pat::Paren(p) => self.pattern(&p.pat),
             Pat::Tuple(p) => {
                 let items: Vec<String> = p.elems.iter().map(|item| self.pattern(item)).collect();
-                format!("P::Tuple(&[{}],{})", items.join(","), range::of(p))
+                format!("tuple {} {}", code::list(items), code::range(p))
             }
             other => {
                 let what = match other {

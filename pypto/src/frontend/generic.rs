@@ -1,4 +1,4 @@
-//! The generic IR: what an attribute macro captures of a function, as a `static` built at compile time.
+//! The generic IR: what an attribute macro captures of a function at compile time.
 //!
 //! It follows the syntax of the accepted Rust subset, with spans on every node. Extents are names, element types may be
 //! type parameters; names are already resolved by rustc where only rustc can do it: callees (through [`Callable`]),
@@ -386,17 +386,4 @@ impl IntoConstant for bool {
     fn into_constant(self) -> ConstantValue {
         ConstantValue::Bool(self)
     }
-}
-
-/// Short names for the statics that the attribute macros write: a kernel's static has thousands of tokens, and rustc's
-/// time goes with their number.
-#[doc(hidden)]
-pub mod notation {
-    pub use super::{
-        BinaryOp as O, Block as B, Callable, Callee, Dim, ElementType as L, Expr as E, ExprKind as X, Function,
-        Ident as I, Meta, Param, Pattern as P, Span as S, Statement as T, StatementKind as K, UnaryOp as U,
-        ValueType as V,
-    };
-    pub use crate::ir::{DType as D, Direction, FunctionKind};
-    pub use core::option::Option::{None, Some};
 }

@@ -1,6 +1,7 @@
 //! From annotated Rust functions to [`crate::ir`]: the generic IR that the macros emit, the check of a call's arguments, and
 //! instantiation.
 
+pub mod captured;
 mod check_call;
 pub mod generic;
 pub mod instantiate;
