@@ -38,9 +38,4 @@ impl Errors {
     pub fn into_tokens(self) -> TokenStream {
         self.0.iter().map(syn::Error::to_compile_error).collect()
     }
-
-    #[cfg(test)]
-    pub fn messages(&self) -> Vec<String> {
-        self.0.iter().map(ToString::to_string).collect()
-    }
 }
