@@ -16,13 +16,13 @@ use super::meta::MetaValues;
 use super::variant::Variant;
 use crate::codegen::host::emit_llvm::EMITTER_VERSION;
 use crate::codegen::host::object_cache::{self, object_cache};
-use crate::compile::{self, CompileOptions, Compiled, Platform, manifest};
+use crate::compile::{self, CompileOptions, Compiled, manifest};
 use crate::diagnostics::{Diagnostic, Severity, codes};
 use crate::frontend::generic::Function;
 use crate::frontend::specialization::{ArgumentSpec, Specialization};
 use crate::ir::DType;
 use crate::language::argument::Argument;
-use crate::runtime::pool::thread_count;
+use crate::runtime::config::RunConfig;
 use crate::runtime::program::HostProgram;
 
 /// From this many variants of a kernel on, each further power of two is worth a warning.
@@ -70,13 +70,7 @@ pub fn find(
         return Ok(variant);
     }
     let samples: Vec<ArgumentSpec> = arguments.iter().map(argument_spec).collect();
-    let options = CompileOptions {
-        platform: Platform::of_environment(),
-        dump_dir: std::env::var_os("PYPTO_DUMP").map(Into::into),
-        verify: cfg!(debug_assertions),
-        threads: thread_count(),
-        cache: true,
-    };
+    let options = RunConfig::of_environment().compile_options();
     let key = key(function, types, meta, &samples, &options)?;
     let flights = || memory().flights.lock().unwrap_or_else(PoisonError::into_inner);
     let flight = flights().entry(key.clone()).or_default().clone();

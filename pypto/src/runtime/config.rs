@@ -21,7 +21,14 @@ impl RunConfig {
         RunConfig::default()
     }
 
-    /// What runs the code.
+    /// What calls of annotated functions use: `PYPTO_DUMP` names a directory for dumps. The variables `PYPTO_HOST`,
+    /// `PYPTO_THREADS`, `PYPTO_CACHE` and `PYPTO_CACHE_DIR` count wherever nothing else is chosen.
+    pub fn of_environment() -> RunConfig {
+        let dump_dir = std::env::var_os("PYPTO_DUMP").filter(|directory| !directory.is_empty());
+        RunConfig { dump_dir: dump_dir.map(PathBuf::from), ..RunConfig::default() }
+    }
+
+    /// Chooses what runs the code.
     pub fn with_platform(mut self, platform: Platform) -> RunConfig {
         self.platform = Some(platform);
         self
