@@ -142,10 +142,10 @@ fn concat(op: &Operation<'_>, a: &TileType) -> Result<Outcome, RuleError> {
     fully_valid(op, 0, a, along)?;
     fully_valid(op, 1, b, along)?;
     let (mut dims, mut valid) = (a.dims.clone(), Vec::with_capacity(a.rank()));
-    for axis in 0..a.rank() {
+    for (axis, dim) in dims.iter_mut().enumerate() {
         if axis == along {
-            dims[axis] = joined(op, a, b, axis)?;
-            valid.push(Bound::Is(dims[axis]));
+            *dim = joined(op, a, b, axis)?;
+            valid.push(Bound::Is(*dim));
         } else if a.dims[axis] == b.dims[axis] {
             valid.push(Bound::Is(a.valid[axis]).min(Bound::Is(b.valid[axis])));
         } else {
