@@ -1,230 +1,154 @@
-//! Matrix products. The order of additions is fixed: per element blocks of 256 along K, in each a chain of fused multiply-adds from 0 with k
-//! ascending, and the blocks added up in order, onto the accumulator or bias where there is one.
+//! Matrix products: operands are read where they lie, as pointers and strides; the result goes to a slot, onto the accumulator's own slot
+//! where that is free to change. The loops and the order of additions are those of [`crate::codegen::host::gemm`].
 
-use super::access::{Access, Cursor, Row, computing, from_stored, stored};
+use super::access::{Access, stored};
 use super::block::BlockState;
-use super::columns::column_loop;
 use super::context::{Lowering, Tile};
 use super::cost;
 use super::movement::own_copy;
-use crate::codegen::host::lir::{Builder, Elem, Type, Value};
-use crate::ir::{AttrKey, DType, Extent, Op, TileType, ValueId};
+use crate::codegen::host::gemm::{self, Gemm, Init};
+use crate::codegen::host::lir::{Builder, Value};
+use crate::ir::{AttrKey, DType, Extent, Op, ValueId};
 use crate::ops::OpKind;
 
-/// Length of the blocks along K.
-pub(super) const K_BLOCK: i64 = 256;
-
-/// An operand in memory, as a matrix: strides along its rows and columns after transposition.
-#[derive(Clone, Debug)]
-struct Operand {
-    dtype: DType,
-    base: Value,
+/// An operand in memory as a matrix, after transposition.
+struct Matrix {
+    operand: gemm::Operand,
     batch_stride: Value,
-    row_stride: Value,
-    column_stride: Value,
+}
+
+/// Extents of a product.
+struct Extents {
+    batches: Value,
+    m: Value,
+    n: Value,
+    k: Value,
 }
 
 /// Lowers a product; no group is open.
 pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
     let (left, right) = if op.kind == OpKind::MatmulAcc { (1, 2) } else { (0, 1) };
-    let (a, c) = (op.operands[left], op.operands[right]);
-    let (ta, tb) = (l.tile_type(a), l.tile_type(c));
-    let (transposed_a, transposed_b) = (op.attrs.flag(AttrKey::TransposeA), op.attrs.flag(AttrKey::TransposeB));
-    let rank = ta.rank();
-    let inner = (
-        ta.valid[if transposed_a { rank - 2 } else { rank - 1 }],
-        tb.valid[if transposed_b { rank - 1 } else { rank - 2 }],
-    );
-    let (ka, kb) = (l.extent(b, inner.0), l.extent(b, inner.1));
-    let k = b.min(ka, kb);
-    let (Some(x), Some(y)) = (operand(l, b, state, a, transposed_a), operand(l, b, state, c, transposed_b)) else {
+    let (x, y) = (op.operands[left], op.operands[right]);
+    let (turn_x, turn_y) = (op.attrs.flag(AttrKey::TransposeA), op.attrs.flag(AttrKey::TransposeB));
+    let (inner_x, inner_y) = (last_but(l, x, !turn_x), last_but(l, y, turn_y));
+    let extents = extents(l, b, op, inner_x, inner_y);
+    let (Some(x), Some(y)) = (matrix(l, b, state, x, turn_x), matrix(l, b, state, y, turn_y)) else {
         return l.unsupported(op.loc, "a matrix that is not known here");
     };
-    let Some(out) = result(l, b, state, op) else {
+    let Some((out, init)) = result(l, b, state, op) else {
         return l.unsupported(op.loc, "an accumulator that is not known here");
     };
-    let ty = l.tile_type(op.result());
-    cost::add_dot(l, &[&ty.valid[..], &[inner.0]].concat());
-    let valid = l.extents(b, &ty.valid);
-    let accumulates = op.kind != OpKind::Matmul;
-    simple(b, &Product { x, y, out, dtype: ty.dtype, valid, k, accumulates });
+    cost::add_dot(l, &[&l.tile_type(op.result()).valid[..], &[inner_x]].concat());
+    let scratch = take_scratch(l, b, op, inner_x);
+    let zero = b.index(0);
+    b.for_each(zero, extents.batches, 1, |b, batch| emit(b, batch, &extents, &x, &y, &out, init, scratch.base));
+    l.release(&scratch);
+}
+
+/// Valid extent of the last dimension, or of the one before it.
+fn last_but(l: &Lowering<'_>, value: ValueId, last: bool) -> Extent {
+    let valid = &l.tile_type(value).valid;
+    valid[valid.len() - if last { 1 } else { 2 }]
+}
+
+fn extents(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, inner_x: Extent, inner_y: Extent) -> Extents {
+    let valid = l.extents(b, &l.tile_type(op.result()).valid);
+    let (kx, ky) = (l.extent(b, inner_x), l.extent(b, inner_y));
+    let rank = valid.len();
+    let batches = if rank == 3 { valid[0] } else { b.index(1) };
+    Extents { batches, m: valid[rank - 2], n: valid[rank - 1], k: b.min(kx, ky) }
+}
+
+/// Packed operands of the product.
+fn take_scratch(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, inner: Extent) -> Access {
+    let bound = |e: Option<Extent>| e.and_then(Extent::constant).map(|n| n.max(0) as usize);
+    let columns = l.tile_type(op.result()).dims.last().copied();
+    let bytes = gemm::scratch_bytes(b.target(), bound(columns), bound(Some(inner)));
+    l.take_slot(b, DType::I8, &[bytes as i64])
+}
+
+fn emit(
+    b: &mut Builder<'_>,
+    batch: Value,
+    extents: &Extents,
+    x: &Matrix,
+    y: &Matrix,
+    out: &Access,
+    init: Init,
+    scratch: Value,
+) {
+    let rank = out.strides.len();
+    let offset = if rank == 3 { b.mul(batch, out.strides[0]) } else { b.index(0) };
+    let c = b.addr(out.base, stored(out.dtype), offset);
+    let product = Gemm {
+        m: extents.m,
+        n: extents.n,
+        k: extents.k,
+        a: in_batch(b, x, batch),
+        b: in_batch(b, y, batch),
+        c,
+        c_stride: out.strides[rank - 2],
+        init,
+        scratch,
+    };
+    gemm::emit(b, &product);
+}
+
+fn in_batch(b: &mut Builder<'_>, matrix: &Matrix, batch: Value) -> gemm::Operand {
+    let offset = b.mul(batch, matrix.batch_stride);
+    gemm::Operand { ptr: b.addr(matrix.operand.ptr, matrix.operand.elem, offset), ..matrix.operand }
 }
 
 /// The operand as a matrix in memory.
-fn operand<'f>(
+fn matrix<'f>(
     l: &mut Lowering<'f>,
     b: &mut Builder<'_>,
     state: &mut BlockState<'f>,
     value: ValueId,
     transposed: bool,
-) -> Option<Operand> {
+) -> Option<Matrix> {
     let access = match l.tile(value)?.clone() {
         Tile::Memory(access) => access,
         _ => l.materialize(b, state, value)?,
     };
     let rank = access.strides.len();
-    let (mut row, mut column) = (access.strides[rank - 2], access.strides[rank - 1]);
+    let (mut row_stride, mut col_stride) = (access.strides[rank - 2], access.strides[rank - 1]);
     if transposed {
-        std::mem::swap(&mut row, &mut column);
+        std::mem::swap(&mut row_stride, &mut col_stride);
     }
-    let batch = if rank == 3 { access.strides[0] } else { b.index(0) };
-    Some(Operand {
-        dtype: access.dtype,
-        base: access.base,
-        batch_stride: batch,
-        row_stride: row,
-        column_stride: column,
-    })
+    let operand = gemm::Operand {
+        ptr: access.base,
+        elem: stored(access.dtype),
+        signed: access.dtype.is_signed_integer(),
+        row_stride,
+        col_stride,
+    };
+    Some(Matrix { operand, batch_stride: if rank == 3 { access.strides[0] } else { b.index(0) } })
 }
 
-/// The slot of the result: holding the accumulator, or the bias in every row, where the product adds to one.
-fn result<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) -> Option<Access> {
-    let ty = l.tile_type(op.result());
-    match op.kind {
-        OpKind::MatmulAcc => own_copy(l, b, state, op.operands[0], op),
-        OpKind::MatmulBias => {
-            let out = l.take_tile_slot(b, ty, op.loc);
-            let (bias, mut from) = (l.tile(op.operands[2])?.clone(), l.tile_type(op.operands[2]).clone());
-            let tile = with_rank(b, bias, &mut from, ty.rank());
-            l.copy_repeated(b, &tile, &from, ty, &out);
-            l.define(state, op.result(), Tile::Memory(out.clone()));
-            Some(out)
-        }
-        _ => {
-            let out = l.take_tile_slot(b, ty, op.loc);
-            l.define(state, op.result(), Tile::Memory(out.clone()));
-            Some(out)
-        }
-    }
-}
-
-/// The tile with leading dimensions of extent 1 added.
-fn with_rank(b: &mut Builder<'_>, tile: Tile, ty: &mut TileType, rank: usize) -> Tile {
-    let missing = rank - ty.rank();
-    for _ in 0..missing {
-        ty.dims.insert(0, Extent::Const(1));
-        ty.valid.insert(0, Extent::Const(1));
-    }
-    match tile {
-        Tile::Memory(mut access) => {
-            for _ in 0..missing {
-                access.strides.insert(0, b.index(0));
-                access.limits.insert(0, None);
-            }
-            Tile::Memory(access)
-        }
-        Tile::Iota { axis, start } => Tile::Iota { axis: axis + missing, start },
-        other => other,
-    }
-}
-
-/// A product whose operands and result lie in memory.
-struct Product {
-    x: Operand,
-    y: Operand,
-    out: Access,
-    dtype: DType,
-    valid: Vec<Value>,
-    k: Value,
-    accumulates: bool,
-}
-
-/// The straightforward form: a row of the result at a time, a vector of columns at a time. For every element type and layout.
-fn simple(b: &mut Builder<'_>, p: &Product) {
-    let n = p.valid.len();
-    let (zero, one) = (b.index(0), b.index(1));
-    let batches = if n == 3 { p.valid[0] } else { one };
-    b.for_each(zero, batches, 1, |b, batch| {
-        let x = matrix(b, &p.x, batch);
-        let y = matrix(b, &p.y, batch);
-        b.for_each(zero, p.valid[n - 2], 1, |b, i| {
-            let mut rows = vec![Row { index: i, end: p.valid[n - 2] }];
-            if n == 3 {
-                rows.insert(0, Row { index: batch, end: batches });
-            }
-            p.out.row_address(b, &rows);
-            let offset = b.mul(i, p.x.row_stride);
-            let left = b.addr(x, stored(p.x.dtype), offset);
-            column_loop(b, p.valid[n - 1], u32::MAX, &[], &mut |b, column, mask, _| {
-                let at = Cursor { rows: &rows, column, columns: p.valid[n - 1], mask };
-                let value = dot_lanes(b, p, left, y, &at);
-                p.out.store(b, value, &at);
-                Vec::new()
-            });
-        });
-    });
-}
-
-fn matrix(b: &mut Builder<'_>, operand: &Operand, batch: Value) -> Value {
-    let offset = b.mul(batch, operand.batch_stride);
-    b.addr(operand.base, stored(operand.dtype), offset)
-}
-
-/// The sum over k for the lanes of a cursor.
-fn dot_lanes(b: &mut Builder<'_>, p: &Product, left: Value, right: Value, at: &Cursor<'_>) -> Value {
-    let (zero, block) = (b.index(0), b.index(K_BLOCK));
-    let (first_end, total) = (b.min(p.k, block), p.k);
-    let (start, begin) =
-        if p.accumulates { (p.out.load(b, at), zero) } else { (chain(b, p, left, right, at, zero, first_end), block) };
-    b.for_loop(begin, total, block, &[start], |b, k, carried| {
-        let end = b.add(k, block);
-        let end = b.min(end, total);
-        let part = chain(b, p, left, right, at, k, end);
-        vec![b.add(carried[0], part)]
-    })[0]
-}
-
-/// One block: a chain of multiply-adds from 0.
-fn chain(
+/// The slot of the result, and what the product is added to.
+fn result<'f>(
+    l: &mut Lowering<'f>,
     b: &mut Builder<'_>,
-    p: &Product,
-    left: Value,
-    right: Value,
-    at: &Cursor<'_>,
-    begin: Value,
-    end: Value,
-) -> Value {
-    let (elem, one) = (computing(p.dtype), b.index(1));
-    let start = b.constant(Type::Vector(elem), 0);
-    b.for_loop(begin, end, one, &[start], |b, k, carried| {
-        let offset = b.mul(k, p.x.column_stride);
-        let x = b.load(Type::Scalar(stored(p.x.dtype)), left, offset);
-        let x = factor(b, x, p.x.dtype);
-        let row = b.mul(k, p.y.row_stride);
-        let row = b.addr(right, stored(p.y.dtype), row);
-        let y = load_lanes(b, row, at, &p.y);
-        let y = factor(b, y, p.y.dtype);
-        vec![if elem == Elem::F32 {
-            b.fma(x, y, carried[0])
-        } else {
-            let product = b.mul(x, y);
-            b.add(carried[0], product)
-        }]
-    })[0]
+    state: &mut BlockState<'f>,
+    op: &'f Op,
+) -> Option<(Access, Init)> {
+    let init = match op.kind {
+        OpKind::MatmulAcc => return own_copy(l, b, state, op.operands[0], op).map(|access| (access, Init::Accumulate)),
+        OpKind::MatmulBias => Init::Bias(row(l, b, state, op.operands[2])?),
+        _ => Init::Zero,
+    };
+    let out = l.take_tile_slot(b, l.tile_type(op.result()), op.loc);
+    l.define(state, op.result(), Tile::Memory(out.clone()));
+    Some((out, init))
 }
 
-fn load_lanes(b: &mut Builder<'_>, row: Value, at: &Cursor<'_>, operand: &Operand) -> Value {
-    let elem = stored(operand.dtype);
-    if b.as_const(operand.column_stride) == Some(1) {
-        return b.load_vec(elem, row, at.column, None, at.mask);
+/// Address of a tile of one row with contiguous elements.
+fn row<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, value: ValueId) -> Option<Value> {
+    if let Some(Tile::Memory(access)) = l.tile(value) {
+        if access.strides.last().is_some_and(|&stride| b.as_const(stride) == Some(1)) {
+            return Some(access.base);
+        }
     }
-    let index = b.mul(at.column, operand.column_stride);
-    b.load_vec(elem, row, index, Some(operand.column_stride), at.mask)
-}
-
-/// A factor in the type of the accumulator.
-fn factor(b: &mut Builder<'_>, value: Value, dtype: DType) -> Value {
-    let value = from_stored(b, value, dtype);
-    if dtype.is_float() { value } else { b.resize(value, Elem::I32, dtype.is_signed_integer()) }
-}
-
-impl<'f> Lowering<'f> {
-    /// Copies a tile to a region of type `to`, repeating extents of 1.
-    fn copy_repeated(&mut self, b: &mut Builder<'_>, tile: &Tile, from: &TileType, to: &TileType, out: &Access) {
-        let mut graph = super::build::GraphBuilder::new(self, to.dims.clone());
-        let node = graph.source(b, tile, from);
-        graph.write(node, to, out.clone());
-        let (last, rows) = to.valid.split_last().map_or((Extent::Const(1), &[][..]), |(last, rows)| (*last, rows));
-        graph.emit(b, rows, last);
-    }
+    l.materialize(b, state, value).map(|access| access.base)
 }
