@@ -51,8 +51,8 @@ impl<'f> Lowering<'f> {
         self.flush(b, state);
     }
 
-    /// Frees the slots of values whose last use has passed.
-    fn release_dead(&mut self, state: &mut BlockState<'f>, position: usize) {
+    /// Frees the slots of values whose last use is at `position` or before.
+    pub(super) fn release_dead(&mut self, state: &mut BlockState<'f>, position: usize) {
         let (live, dead) = state.live.drain(..).partition(|&v| self.uses.last(v).is_none_or(|last| last > position));
         state.live = live;
         self.release_values(&dead);

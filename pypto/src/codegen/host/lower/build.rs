@@ -316,6 +316,9 @@ impl<'f> Lowering<'f> {
             self.bind_tile(value, Tile::Memory(access));
             state.live.push(value);
         }
+        if let Some(&last) = group.ops.last() {
+            self.release_dead(state, last);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::ir::{
     ValueId,
 };
 use crate::ops::OpKind;
+use crate::ops::rules::RuleError;
 
 pub(super) fn loc() -> Loc {
     Loc::new(FileId::intern("kernel.rs"), 1, 1, 1, 2)
@@ -27,7 +28,7 @@ pub(super) fn tensor(b: &mut Builder, name: &str, dtype: DType, dims: &[i64], di
 pub(super) fn tiles(b: &mut Builder, kind: LoopKind, extent: i64, tile: i64, body: impl Fn(&mut Builder, ValueId)) {
     let (lower, upper, step) = (b.index(0, loc()), b.index(extent, loc()), b.index(tile, loc()));
     let head = ForLoop { kind, lower, upper, step, initial: vec![], index_name: None, names: vec![], loc: loc() };
-    b.for_loop::<crate::ops::rules::RuleError>(&head, |b, index, _| {
+    b.for_loop::<RuleError>(&head, |b, index, _| {
         body(b, index);
         Ok(vec![])
     })
@@ -49,6 +50,101 @@ pub(super) fn softmax(m: i64, n: i64, tile: i64) -> Function {
         let sum = b.unary(OpKind::RowSum, e, loc()).unwrap();
         let out = b.binary(OpKind::Div, e, sum, loc()).unwrap();
         b.store(out, y, &[at, zero], None, loc()).unwrap();
+    });
+    b.finish(vec![]).unwrap()
+}
+
+/// `for at in (0..extent).step_by(tile)` with carried values.
+pub(super) fn carried(
+    b: &mut Builder,
+    extent: i64,
+    tile: i64,
+    initial: &[ValueId],
+    body: impl Fn(&mut Builder, ValueId, &[ValueId]) -> Vec<ValueId>,
+) -> Vec<ValueId> {
+    let (lower, upper, step) = (b.index(0, loc()), b.index(extent, loc()), b.index(tile, loc()));
+    let head = ForLoop {
+        kind: LoopKind::Sequential,
+        lower,
+        upper,
+        step,
+        initial: initial.to_vec(),
+        index_name: None,
+        names: vec![],
+        loc: loc(),
+    };
+    b.for_loop::<RuleError>(&head, |b, index, carried| Ok(body(b, index, carried))).unwrap()
+}
+
+fn c(n: i64) -> Extent {
+    Extent::Const(n)
+}
+
+pub(super) fn float(b: &mut Builder, x: f64) -> ValueId {
+    b.literal_of(crate::ops::fold::Literal::Float(x), DType::F32, loc()).unwrap()
+}
+
+/// `c = a @ b` in tiles of `tm` x `tn`, K in steps of `tk`.
+pub(super) fn matmul(m: i64, n: i64, k: i64, (tm, tn, tk): (i64, i64, i64)) -> Function {
+    let mut b = kernel("matmul");
+    let x = tensor(&mut b, "a", DType::F32, &[m, k], Direction::In);
+    let y = tensor(&mut b, "b", DType::F32, &[k, n], Direction::In);
+    let z = tensor(&mut b, "c", DType::F32, &[m, n], Direction::Out);
+    tiles(&mut b, LoopKind::Parallel, m, tm, |b, i| {
+        tiles(b, LoopKind::Parallel, n, tn, |b, j| {
+            let zero = float(b, 0.0);
+            let zero = b.full(zero, &[c(tm), c(tn)], loc()).unwrap();
+            let acc = carried(b, k, tk, &[zero], |b, at, acc| {
+                let p = b.load(x, &[i, at], &[c(tm), c(tk)], None, loc()).unwrap();
+                let q = b.load(y, &[at, j], &[c(tk), c(tn)], None, loc()).unwrap();
+                vec![b.matmul(OpKind::MatmulAcc, &[acc[0], p, q], false, false, loc()).unwrap()]
+            });
+            b.store(acc[0], z, &[i, j], None, loc()).unwrap();
+        });
+    });
+    b.finish(vec![]).unwrap()
+}
+
+/// Flash attention of `heads` heads, `s` queries and keys, width `d`, in blocks of `bq` x `bk`.
+pub(super) fn flash(heads: i64, s: i64, d: i64, (bq, bk): (i64, i64)) -> Function {
+    let mut b = kernel("flash");
+    let dims = [heads * s, d];
+    let q = tensor(&mut b, "q", DType::F32, &dims, Direction::In);
+    let k = tensor(&mut b, "k", DType::F32, &dims, Direction::In);
+    let v = tensor(&mut b, "v", DType::F32, &dims, Direction::In);
+    let o = tensor(&mut b, "o", DType::F32, &dims, Direction::Out);
+    tiles(&mut b, LoopKind::Parallel, heads, 1, |b, head| {
+        tiles(b, LoopKind::Parallel, s, bq, |b, row| {
+            let (zero, rows) = (b.index(0, loc()), b.index(s, loc()));
+            let base = b.binary(OpKind::Mul, head, rows, loc()).unwrap();
+            let at = b.binary(OpKind::Add, base, row, loc()).unwrap();
+            let queries = b.load(q, &[at, zero], &[c(bq), c(d)], None, loc()).unwrap();
+            let (none, least, scale) = (float(b, 0.0), float(b, f64::NEG_INFINITY), float(b, 1.0 / (d as f64).sqrt()));
+            let acc = b.full(none, &[c(bq), c(d)], loc()).unwrap();
+            let max = b.full(least, &[c(bq), c(1)], loc()).unwrap();
+            let sum = b.full(none, &[c(bq), c(1)], loc()).unwrap();
+            let out = carried(b, s, bk, &[acc, max, sum], |b, key, state| {
+                let at = b.binary(OpKind::Add, base, key, loc()).unwrap();
+                let keys = b.load(k, &[at, zero], &[c(bk), c(d)], None, loc()).unwrap();
+                let values = b.load(v, &[at, zero], &[c(bk), c(d)], None, loc()).unwrap();
+                let scores = b.matmul(OpKind::Matmul, &[queries, keys], false, true, loc()).unwrap();
+                let scores = b.binary(OpKind::Mul, scores, scale, loc()).unwrap();
+                let block_max = b.unary(OpKind::RowMax, scores, loc()).unwrap();
+                let max = b.binary(OpKind::Max, state[1], block_max, loc()).unwrap();
+                let shifted = b.binary(OpKind::Sub, scores, max, loc()).unwrap();
+                let p = b.unary(OpKind::Exp, shifted, loc()).unwrap();
+                let down = b.binary(OpKind::Sub, state[1], max, loc()).unwrap();
+                let fix = b.unary(OpKind::Exp, down, loc()).unwrap();
+                let sum = b.binary(OpKind::Mul, state[2], fix, loc()).unwrap();
+                let block_sum = b.unary(OpKind::RowSum, p, loc()).unwrap();
+                let sum = b.binary(OpKind::Add, sum, block_sum, loc()).unwrap();
+                let acc = b.binary(OpKind::Mul, state[0], fix, loc()).unwrap();
+                let acc = b.matmul(OpKind::MatmulAcc, &[acc, p, values], false, false, loc()).unwrap();
+                vec![acc, max, sum]
+            });
+            let normal = b.binary(OpKind::Div, out[0], out[2], loc()).unwrap();
+            b.store(normal, o, &[at, zero], None, loc()).unwrap();
+        });
     });
     b.finish(vec![]).unwrap()
 }

@@ -1,5 +1,8 @@
 //! Kernels built as IR, lowered, compiled and run.
 
 mod kernels;
+mod memory;
+mod products;
+mod random;
 mod run;
 mod softmax;

@@ -1,7 +1,7 @@
 //! Softmax: the shape that fusion is made for.
 
 use super::kernels::softmax;
-use super::run::prepare;
+use super::run::{cpu_seconds, prepare};
 use crate::codegen::host::lir::print_module;
 use crate::ops::math::MathFn;
 
@@ -46,20 +46,12 @@ fn softmax_is_exact_on_ragged_shapes() {
 #[ignore = "a measurement"]
 fn softmax_speed() {
     for (m, n) in [(64i64, 1024i64), (4096, 1024), (64, 128)] {
-        let start = std::time::Instant::now();
+        let start = cpu_seconds();
         let kernel = prepare(&softmax(m, n, 64));
-        let compile = start.elapsed();
+        let compile = (cpu_seconds() - start) * 1e3;
         let x: Vec<f32> = (0..m * n).map(|i| ((i * 7919 % 1000) as f32 - 500.0) * 0.01).collect();
         let mut y = vec![0f32; x.len()];
-        let args = [x.as_ptr() as u64, y.as_mut_ptr() as u64];
-        let mut scratch = Vec::new();
-        let best = (0..200)
-            .map(|_| {
-                let start = std::time::Instant::now();
-                kernel.call(&args, &mut scratch);
-                start.elapsed()
-            })
-            .min();
-        println!("softmax {m}x{n}: {best:?}, compiled in {compile:?}");
+        let time = kernel.best(&[x.as_ptr() as u64, y.as_mut_ptr() as u64], 200) * 1e6;
+        println!("softmax {m}x{n}: {time:.2} us, compiled in {compile:.1} ms");
     }
 }
