@@ -12,7 +12,7 @@ use super::number::{Integer, max_f32, min_f32, with_integer};
 use super::shape::Shape;
 use super::simd::{Kernel, dispatch};
 use crate::ir::DType;
-use crate::ops::OpKind;
+use crate::ops::{Class, OpKind};
 
 /// Number of accumulators of a row.
 pub const LANES: usize = 32;
@@ -23,6 +23,8 @@ pub fn reduce(kind: OpKind, x: &Array) -> Result<Array> {
     check_dtype(kind, dtype)?;
     match dtype {
         DType::F32 => reduce_f32(kind, x),
+        // Positions stay integers.
+        _ if is_half(dtype) && matches!(kind.class(), Class::RowArg | Class::ColArg) => reduce_f32(kind, &widen(x)?),
         _ if is_half(dtype) => narrow(reduce_f32(kind, &widen(x)?)?, dtype),
         _ => with_integer!(dtype, T => reduce_integer::<T>(kind, x), else unsupported(kind, dtype)),
     }

@@ -19,13 +19,15 @@ pub(super) struct BlockState<'f> {
     pub live: Vec<ValueId>,
     /// Values of this block that stand for parts of tensors that the kernel writes.
     loads: Vec<ValueId>,
+    /// Slots that are held until the end of the block.
+    temporary: Vec<Access>,
     /// The operation that is being lowered.
     pub position: usize,
 }
 
 impl<'f> BlockState<'f> {
     pub fn new(block: &'f Block) -> BlockState<'f> {
-        BlockState { block, group: None, live: Vec::new(), loads: Vec::new(), position: 0 }
+        BlockState { block, group: None, live: Vec::new(), loads: Vec::new(), temporary: Vec::new(), position: 0 }
     }
 
     /// How many holders the slot of loop variable `owner` has when nothing but the loop and the variable itself uses it.
@@ -70,6 +72,9 @@ impl<'f> Lowering<'f> {
     /// Frees the slots of all values of the block.
     pub(super) fn close(&mut self, state: BlockState<'f>) {
         self.release_values(&state.live);
+        for access in &state.temporary {
+            self.release(access);
+        }
     }
 
     pub(super) fn lower_op(&mut self, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
@@ -177,7 +182,7 @@ impl<'f> Lowering<'f> {
         roots.contains(root) && (later || (now && (!op.regions.is_empty() || region.is_empty() || read != region)))
     }
 
-    /// Makes sure that a tile lies in a slot of its own.
+    /// A slot that holds the tile, its own one where the value is of this block.
     pub(super) fn materialize(
         &mut self,
         b: &mut Builder<'_>,
@@ -194,6 +199,11 @@ impl<'f> Lowering<'f> {
         let loc = self.function.info(value).loc;
         let access = self.take_tile_slot(b, ty, loc);
         self.copy(b, &tile, ty, &access);
+        if !self.uses.is_defined_in(value, state.block) {
+            // Other blocks must not see a copy that exists only here.
+            state.temporary.push(access.clone());
+            return Some(access);
+        }
         if let Tile::Memory(old) = &tile {
             if let Some(at) = state.live.iter().position(|&v| v == value) {
                 state.live.swap_remove(at);

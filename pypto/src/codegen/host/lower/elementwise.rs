@@ -5,6 +5,7 @@
 
 use super::access::{computing, from_stored, to_stored};
 use super::cast::cast;
+use super::remainder::remainder;
 use crate::codegen::host::lir::{Bin, Builder, Cmp, Value};
 use crate::ir::{DType, Op};
 use crate::ops::OpKind;
@@ -123,6 +124,7 @@ fn math_function(kind: OpKind) -> Option<MathFn> {
 
 fn float_binary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value, y: Value) -> Option<Value> {
     use OpKind as K;
+    let (x, y) = if b.ty(x).is_vector() || b.ty(y).is_vector() { (b.splat(x), b.splat(y)) } else { (x, y) };
     let value = match kind {
         K::Max => return Some(b.max(x, y)),
         K::Min => return Some(b.min(x, y)),
@@ -130,6 +132,7 @@ fn float_binary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value, y: Va
         K::Sub => b.sub(x, y),
         K::Mul => b.mul(x, y),
         K::Div => b.div(x, y),
+        K::Rem => remainder(b, x, y),
         _ => return None,
     };
     Some(round_to(b, value, dtype))

@@ -25,6 +25,7 @@ mod kernel;
 mod movement;
 mod parallel;
 mod plan;
+mod remainder;
 mod row_group;
 mod scalars;
 mod scratch;

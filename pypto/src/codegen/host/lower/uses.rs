@@ -88,6 +88,11 @@ impl Uses {
         self.positions(value).last().copied()
     }
 
+    /// Whether the block itself defines the value.
+    pub fn is_defined_in(&self, value: ValueId, block: &Block) -> bool {
+        self.block_of[value.0 as usize] == block_key(block)
+    }
+
     /// Whether the operation at `position` of `block` is the one and only remaining use of the value.
     pub fn dies_at(&self, value: ValueId, block: &Block, position: usize) -> bool {
         self.block_of[value.0 as usize] == block_key(block)

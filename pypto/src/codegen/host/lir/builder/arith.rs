@@ -68,6 +68,14 @@ impl Builder<'_> {
         let (ca, cb) = (self.function.constant(a), self.function.constant(b));
         // Constants go second, so that equal sums get one number.
         let (a, b, ca, cb) = if commutes && ca.is_some() { (b, a, cb, ca) } else { (a, b, ca, cb) };
+        // Emission relies on constant amounts below the width.
+        let (b, cb) = match (op, cb) {
+            (Bin::Shl | Bin::Ashr | Bin::Lshr, Some(amount)) if amount >= u64::from(elem.bits()) => {
+                let amount = amount % u64::from(elem.bits());
+                (self.constant(ty, amount), Some(amount))
+            }
+            _ => (b, cb),
+        };
         if let (Some(x), Some(y)) = (ca, cb)
             && let Some(bits) = fold_bin(op, elem, x, y)
         {

@@ -10,7 +10,9 @@ pub(super) struct Dice(u64);
 impl Dice {
     pub fn new(seed: u64) -> Dice {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        (0..4).for_each(|_| drop(dice.next()));
+        (0..4).for_each(|_| {
+            dice.next();
+        });
         dice
     }
 
@@ -83,6 +85,9 @@ impl Buffer {
     }
 
     pub fn show(&self, i: usize) -> String {
+        if i >= self.count {
+            return "-".to_owned();
+        }
         let bits = self.bits(i);
         match self.dtype {
             DType::F32 => format!("{:?} ({bits:#x})", f32::from_bits(bits as u32)),

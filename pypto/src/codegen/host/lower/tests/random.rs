@@ -461,8 +461,9 @@ fn check(seed: u64) -> Result<bool, String> {
     if outcome.is_ok() {
         for (k, (want, got)) in expected.iter().zip(&actual).enumerate() {
             if let Some(at) = want.first_difference(got) {
+                let before = fill(&buffers, seed).iter().map(|buffer| buffer.show(at)).collect::<Vec<_>>().join(", ");
                 return Err(format!(
-                    "seed {seed}: parameter {k} ({:?}) element {at}: {} instead of {}\n{}",
+                    "seed {seed}: parameter {k} ({:?}) element {at}: {} instead of {}; before: {before}\n{}",
                     buffers[k],
                     got.show(at),
                     want.show(at),

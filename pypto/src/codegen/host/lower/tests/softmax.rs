@@ -55,3 +55,12 @@ fn softmax_speed() {
         println!("softmax {m}x{n}: {time:.2} us, compiled in {compile:.1} ms");
     }
 }
+
+/// Prints the code of softmax, for reading.
+#[test]
+#[ignore = "a dump"]
+fn softmax_code() {
+    let lowered = super::super::lower(&softmax(64, 1024, 64), crate::codegen::host::cpu::Target::host()).unwrap();
+    println!("{}", print_module(&lowered.module));
+    println!("{}", crate::codegen::host::compile::compile_assembly(&lowered.module).unwrap());
+}
