@@ -19,6 +19,8 @@ pub(super) struct BlockState<'f> {
     pub live: Vec<ValueId>,
     /// Values of this block that stand for parts of tensors that the kernel writes.
     loads: Vec<ValueId>,
+    /// Positions of operations whose work another one has done already.
+    pub skip: Vec<usize>,
     /// Slots that are held until the end of the block.
     temporary: Vec<Access>,
     /// The operation that is being lowered.
@@ -27,7 +29,15 @@ pub(super) struct BlockState<'f> {
 
 impl<'f> BlockState<'f> {
     pub fn new(block: &'f Block) -> BlockState<'f> {
-        BlockState { block, group: None, live: Vec::new(), loads: Vec::new(), temporary: Vec::new(), position: 0 }
+        BlockState {
+            block,
+            group: None,
+            live: Vec::new(),
+            loads: Vec::new(),
+            skip: Vec::new(),
+            temporary: Vec::new(),
+            position: 0,
+        }
     }
 
     /// How many holders the slot of loop variable `owner` has when nothing but the loop and the variable itself uses it.
@@ -44,7 +54,9 @@ impl<'f> Lowering<'f> {
                 return;
             }
             state.position = position;
-            self.lower_op(b, state, op);
+            if !state.skip.contains(&position) {
+                self.lower_op(b, state, op);
+            }
             if state.group.is_none() {
                 self.release_dead(state, position);
             }
@@ -180,6 +192,14 @@ impl<'f> Lowering<'f> {
         let later = last.is_some_and(|p| p > state.position);
         let now = last == Some(state.position);
         roots.contains(root) && (later || (now && (!op.regions.is_empty() || region.is_empty() || read != region)))
+    }
+
+    /// Whether a value that stands for memory of that root is used after the current operation.
+    pub(super) fn is_read_later(&self, state: &BlockState<'f>, root: ValueId) -> bool {
+        state.loads.iter().any(|&value| {
+            let reads = matches!(self.tile(value), Some(Tile::Memory(Access { memory: Memory::Tensor { root: r, .. }, .. })) if *r == root);
+            reads && self.uses.last(value).is_some_and(|last| last > state.position)
+        })
     }
 
     /// A slot that holds the tile, its own one where the value is of this block.

@@ -211,8 +211,17 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
             (ColumnKind::Combine(reduce_of(op.kind, dtype)), None)
         };
         let accumulator = as_row(accumulator);
+        let valid = self.columns_of(b, op.operands[0]);
         self.column_results.insert(result, access.clone());
-        self.sinks.push(Sink::Columns(ColumnReduction { node, kind, dtype, accumulator, index, result: access }));
+        self.sinks.push(Sink::Columns(ColumnReduction {
+            node,
+            kind,
+            dtype,
+            columns: valid,
+            accumulator,
+            index,
+            result: access,
+        }));
     }
 
     fn store(&mut self, b: &mut Builder<'_>, op: &'f Op) {

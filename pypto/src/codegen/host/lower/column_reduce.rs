@@ -30,10 +30,10 @@ fn initial(c: &ColumnReduction) -> u64 {
 }
 
 /// Sets the accumulators, before the loop over rows.
-pub(super) fn start(b: &mut Builder<'_>, sinks: &[Sink], _outer: &[Row], columns: Value) {
+pub(super) fn start(b: &mut Builder<'_>, sinks: &[Sink]) {
     for c in reductions(sinks) {
-        column_loop(b, columns, 1, &[], &mut |b, column, mask, _| {
-            let at = Cursor { rows: &[], column, columns, mask };
+        column_loop(b, c.columns, 1, &[], &mut |b, column, mask, _| {
+            let at = Cursor { rows: &[], column, columns: c.columns, mask };
             let value = b.constant(Type::Vector(stored(c.accumulator.dtype)), initial(c));
             c.accumulator.store(b, value, &at);
             if let Some(index) = &c.index {
@@ -46,10 +46,10 @@ pub(super) fn start(b: &mut Builder<'_>, sinks: &[Sink], _outer: &[Row], columns
 }
 
 /// Writes the results, after the loop over rows. `outer` are the dimensions around it.
-pub(super) fn finish(b: &mut Builder<'_>, sinks: &[Sink], outer: &[Row], columns: Value) {
+pub(super) fn finish(b: &mut Builder<'_>, sinks: &[Sink], outer: &[Row]) {
     for c in reductions(sinks) {
-        column_loop(b, columns, 2, &[], &mut |b, column, mask, _| {
-            let at = Cursor { rows: &[], column, columns, mask };
+        column_loop(b, c.columns, 2, &[], &mut |b, column, mask, _| {
+            let at = Cursor { rows: &[], column, columns: c.columns, mask };
             let source = c.index.as_ref().unwrap_or(&c.accumulator);
             let value = source.load(b, &at);
             let value = round_to(b, value, c.result.dtype);

@@ -1,7 +1,7 @@
 //! Matrix products: operands are read where they lie, as pointers and strides; the result goes to a slot, onto the accumulator's own slot
 //! where that is free to change. The loops and the order of additions are those of [`crate::codegen::host::gemm`].
 
-use super::access::{Access, stored};
+use super::access::{Access, Memory, stored};
 use super::block::BlockState;
 use super::context::{Lowering, Tile};
 use super::cost;
@@ -138,9 +138,46 @@ fn result<'f>(
         OpKind::MatmulBias => Init::Bias(row(l, b, state, op.operands[2])?),
         _ => Init::Zero,
     };
+    if let Some(out) = destination(l, b, state, op) {
+        return Some((out, init));
+    }
     let out = l.take_tile_slot(b, l.tile_type(op.result()), op.loc);
     l.define(state, op.result(), Tile::Memory(out.clone()));
     Some((out, init))
+}
+
+/// The part of a tensor that the product is only made for: it is written there at once, and the store that would do so is skipped. Nothing
+/// between the two may see the tensor.
+fn destination<'f>(
+    l: &mut Lowering<'f>,
+    b: &mut Builder<'_>,
+    state: &mut BlockState<'f>,
+    op: &'f Op,
+) -> Option<Access> {
+    let &[position] = l.uses.positions(op.result()) else { return None };
+    let store = state.block.ops.get(position).filter(|store| store.kind == OpKind::Store)?;
+    let (root, offsets) = (l.uses.root(store.operands[1]), &store.operands[2..]);
+    let untouched = state.block.ops[state.position + 1..position].iter().all(|between| {
+        between.kind == OpKind::Constant || (between.kind.is_elementwise() && !l.is_tile(between.result()))
+    });
+    let reads = |value: &ValueId| match l.tile(*value) {
+        Some(Tile::Memory(Access { memory: Memory::Tensor { root: read, .. }, .. })) => *read == root,
+        _ => false,
+    };
+    if !untouched
+        || l.is_read_later(state, root)
+        || op.operands.iter().any(reads)
+        || offsets.iter().any(|&o| l.bound(o).is_none())
+    {
+        return None;
+    }
+    let ty = l.tile_type(op.result());
+    let access = l.tensor_access(b, store.operands[1], offsets, ty)?;
+    let rows_contiguous = access.strides.last().is_some_and(|&stride| b.as_const(stride) == Some(1));
+    (rows_contiguous && access.dtype == ty.dtype).then(|| {
+        state.skip.push(position);
+        access
+    })
 }
 
 /// Address of a tile of one row with contiguous elements.

@@ -62,6 +62,8 @@ pub(super) struct ColumnReduction {
     pub kind: ColumnKind,
     /// Element type of the operand.
     pub dtype: DType,
+    /// How many columns there are.
+    pub columns: Value,
     /// One row of accumulators in computing form (`index` too, for extremum positions); becomes the result at the end.
     pub accumulator: Access,
     pub index: Option<Access>,
@@ -89,6 +91,11 @@ impl NodeKind<'_> {
             NodeKind::FirstIndex { arg, extremum } => vec![*arg, *extremum],
             NodeKind::Gather { index, .. } => vec![*index],
         }
+    }
+
+    /// Whether computing it may record a failure.
+    pub fn can_fail(&self) -> bool {
+        matches!(self, NodeKind::Apply { site: Some(_), .. } | NodeKind::Gather { .. })
     }
 
     /// Cost in simple vector instructions, without the operands.

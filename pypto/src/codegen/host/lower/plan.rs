@@ -18,6 +18,8 @@ pub(super) struct Segment {
     pub reductions: Vec<NodeId>,
     /// Wide values that it keeps for later segments.
     pub kept: Vec<NodeId>,
+    /// Wide values that nothing uses, but whose operation may fail.
+    pub checks: Vec<NodeId>,
     /// Indices of wide sinks.
     pub sinks: Vec<usize>,
     /// Weight of one iteration's body in simple vector instructions.
@@ -30,14 +32,28 @@ pub(super) struct Plan {
     pub segments: Vec<Segment>,
     /// For each node, the segment that keeps it in a row buffer.
     pub home: Vec<Option<usize>>,
+    /// Narrow values that nothing uses, but whose operation may fail.
+    pub narrow_checks: Vec<NodeId>,
     /// Nodes that are needed at all.
     pub needed: Vec<bool>,
+}
+
+impl Segment {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.reductions.is_empty() && self.kept.is_empty() && self.checks.is_empty() && self.sinks.is_empty()
+    }
 }
 
 /// Plans a group. `is_written` tells of a region whether the group itself writes it: then it is read in the first segment, before any write.
 pub(super) fn plan(nodes: &[Node<'_>], sinks: &[Sink], is_written: impl Fn(&Access) -> bool) -> Plan {
     let level = levels(nodes);
-    let mut plan = Plan { segments: Vec::new(), home: vec![None; nodes.len()], needed: vec![false; nodes.len()] };
+    let mut plan = Plan {
+        segments: Vec::new(),
+        home: vec![None; nodes.len()],
+        narrow_checks: Vec::new(),
+        needed: vec![false; nodes.len()],
+    };
     let mut visits: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); nodes.len()];
     for (i, sink) in sinks.iter().enumerate() {
         plan.needed[sink.node()] = true;
@@ -52,10 +68,19 @@ pub(super) fn plan(nodes: &[Node<'_>], sinks: &[Sink], is_written: impl Fn(&Acce
     }
     let costs = costs(nodes);
     for n in (0..nodes.len()).rev() {
-        if !plan.needed[n] {
-            continue;
-        }
         let node = &nodes[n];
+        if !plan.needed[n] {
+            if !node.kind.can_fail() {
+                continue;
+            }
+            // Everything that could use it has been visited: only its failure matters.
+            if node.narrow {
+                plan.narrow_checks.push(n);
+            } else {
+                visits[n].insert(level[n]);
+                plan.segment(level[n]).checks.push(n);
+            }
+        }
         if let NodeKind::Reduce { arg, .. } = node.kind {
             plan.needed[arg] = true;
             if !nodes[arg].narrow {

@@ -74,7 +74,7 @@ impl RowGroup<'_> {
         }
         let innermost = depth + 1 == self.rows.len();
         if innermost {
-            column_reduce::start(b, &self.sinks, rows, self.columns);
+            column_reduce::start(b, &self.sinks);
         }
         let (zero, end) = (b.index(0), self.rows[depth]);
         b.for_each(zero, end, 1, |b, index| {
@@ -83,16 +83,19 @@ impl RowGroup<'_> {
             rows.pop();
         });
         if innermost {
-            column_reduce::finish(b, &self.sinks, rows, self.columns);
+            column_reduce::finish(b, &self.sinks, rows);
         }
     }
 
     fn emit_row(&self, b: &mut Builder<'_>, rows: &[Row]) {
         let mut state = RowState { rows, narrow: HashMap::new(), gathered: HashMap::new() };
         for (level, segment) in self.plan.segments.iter().enumerate() {
-            if !segment.reductions.is_empty() || !segment.kept.is_empty() || !segment.sinks.is_empty() {
+            if !segment.is_empty() {
                 self.emit_segment(b, &mut state, level, segment);
             }
+        }
+        for &n in &self.plan.narrow_checks {
+            self.narrow(b, &mut state, n);
         }
         let narrow: Vec<_> = self.sinks.iter().filter(|s| self.nodes[s.node()].narrow).collect();
         // All values are known before the first is written: a sink may overwrite what another reads.
@@ -158,7 +161,8 @@ impl RowGroup<'_> {
             NodeKind::Reduce { arg, .. } => Some(arg),
             _ => None,
         });
-        reduced.chain(segment.kept.iter().copied()).chain(segment.sinks.iter().map(|&i| self.sinks[i].node())).collect()
+        let sunk = segment.sinks.iter().map(|&i| self.sinks[i].node());
+        reduced.chain(segment.kept.iter().copied()).chain(segment.checks.iter().copied()).chain(sunk).collect()
     }
 
     fn initial_partials(&self, b: &mut Builder<'_>, reduction: NodeId) -> Vec<Value> {
@@ -202,6 +206,9 @@ impl RowGroup<'_> {
         let kept: Vec<_> = segment.kept.iter().map(|&n| (n, self.wide(b, state, lanes, n))).collect();
         let sunk: Vec<_> =
             segment.sinks.iter().map(|&i| (i, self.wide(b, state, lanes, self.sinks[i].node()))).collect();
+        for &n in &segment.checks {
+            self.wide(b, state, lanes, n);
+        }
         for (n, value) in kept {
             self.buffers[&n].store(b, value, &Cursor { rows: &[], ..lanes.at.clone() });
         }

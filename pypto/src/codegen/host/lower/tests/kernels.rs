@@ -92,6 +92,14 @@ pub(super) fn matmul(m: i64, n: i64, k: i64, (tm, tn, tk): (i64, i64, i64)) -> F
     let z = tensor(&mut b, "c", DType::F32, &[m, n], Direction::Out);
     tiles(&mut b, LoopKind::Parallel, m, tm, |b, i| {
         tiles(b, LoopKind::Parallel, n, tn, |b, j| {
+            if tk == k {
+                let none = b.index(0, loc());
+                let p = b.load(x, &[i, none], &[c(tm), c(tk)], None, loc()).unwrap();
+                let q = b.load(y, &[none, j], &[c(tk), c(tn)], None, loc()).unwrap();
+                let product = b.matmul(OpKind::Matmul, &[p, q], false, false, loc()).unwrap();
+                b.store(product, z, &[i, j], None, loc()).unwrap();
+                return;
+            }
             let zero = float(b, 0.0);
             let zero = b.full(zero, &[c(tm), c(tn)], loc()).unwrap();
             let acc = carried(b, k, tk, &[zero], |b, at, acc| {
