@@ -156,3 +156,31 @@ pub(super) fn flash(heads: i64, s: i64, d: i64, (bq, bk): (i64, i64)) -> Functio
     });
     b.finish(vec![]).unwrap()
 }
+
+/// Layer norm over rows with scale and shift, `tile` rows at a time.
+pub(super) fn layer_norm(m: i64, n: i64, tile: i64) -> Function {
+    let mut b = kernel("layer_norm");
+    let x = tensor(&mut b, "x", DType::F32, &[m, n], Direction::In);
+    let scale = tensor(&mut b, "scale", DType::F32, &[1, n], Direction::In);
+    let shift = tensor(&mut b, "shift", DType::F32, &[1, n], Direction::In);
+    let y = tensor(&mut b, "y", DType::F32, &[m, n], Direction::Out);
+    tiles(&mut b, LoopKind::Parallel, m, tile, |b, at| {
+        let (zero, count, least) = (b.index(0, loc()), float(b, 1.0 / n as f64), float(b, 1e-5));
+        let t = b.load(x, &[at, zero], &[c(tile), c(n)], None, loc()).unwrap();
+        let gamma = b.load(scale, &[zero, zero], &[c(1), c(n)], None, loc()).unwrap();
+        let beta = b.load(shift, &[zero, zero], &[c(1), c(n)], None, loc()).unwrap();
+        let sum = b.unary(OpKind::RowSum, t, loc()).unwrap();
+        let mean = b.binary(OpKind::Mul, sum, count, loc()).unwrap();
+        let d = b.binary(OpKind::Sub, t, mean, loc()).unwrap();
+        let square = b.binary(OpKind::Mul, d, d, loc()).unwrap();
+        let squares = b.unary(OpKind::RowSum, square, loc()).unwrap();
+        let variance = b.binary(OpKind::Mul, squares, count, loc()).unwrap();
+        let variance = b.binary(OpKind::Add, variance, least, loc()).unwrap();
+        let factor = b.unary(OpKind::Rsqrt, variance, loc()).unwrap();
+        let normal = b.binary(OpKind::Mul, d, factor, loc()).unwrap();
+        let scaled = b.binary(OpKind::Mul, normal, gamma, loc()).unwrap();
+        let out = b.binary(OpKind::Add, scaled, beta, loc()).unwrap();
+        b.store(out, y, &[at, zero], None, loc()).unwrap();
+    });
+    b.finish(vec![]).unwrap()
+}

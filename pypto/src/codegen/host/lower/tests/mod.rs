@@ -5,4 +5,5 @@ mod memory;
 mod products;
 mod random;
 mod run;
+mod snapshots;
 mod softmax;
