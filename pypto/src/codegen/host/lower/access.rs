@@ -229,6 +229,15 @@ impl Access {
         access
     }
 
+    /// Whether both lie in the same slot or tensor.
+    pub fn shares_memory(&self, other: &Access) -> bool {
+        match (&self.memory, &other.memory) {
+            (Memory::Slot { slot: a, .. }, Memory::Slot { slot: b, .. }) => a == b,
+            (Memory::Tensor { root: a, .. }, Memory::Tensor { root: b, .. }) => a == b,
+            _ => false,
+        }
+    }
+
     /// The slot that the access covers element for element.
     pub fn whole_slot(&self) -> Option<SlotId> {
         match self.memory {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::access::{Access, Memory};
+use super::access::Access;
 use super::block::BlockState;
 use super::column_reduce::{accumulator_type, as_row};
 use super::context::{Bound, Lowering, Tile};
@@ -29,8 +29,6 @@ pub(super) struct GraphBuilder<'l, 'f> {
     temporary: Vec<Access>,
     /// Slots that the group overwrites in place.
     overwritten: HashSet<super::scratch::SlotId>,
-    /// Roots of tensors that the group writes.
-    written: HashSet<ValueId>,
 }
 
 /// The reduction that an operation stands for on elements of that type.
@@ -58,7 +56,6 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
             column_results: HashMap::new(),
             temporary: Vec::new(),
             overwritten: HashSet::new(),
-            written: HashSet::new(),
         }
     }
 
@@ -228,7 +225,6 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
         let node = self.node_of(b, op.operands[0]);
         let ty = self.lowering.tile_type(op.operands[0]);
         let Some(access) = self.lowering.tensor_access(b, op.operands[1], &op.operands[2..], ty) else { return };
-        self.written.insert(self.lowering.uses.root(op.operands[1]));
         let node = self.as_wide_as(node, ty);
         self.sinks.push(Sink::Store { node, access });
     }
@@ -247,7 +243,6 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
         let node = self.as_wide_as(node, self.lowering.tile_type(op.operands[0]));
         let site = self.lowering.site(op.loc, "a row index is outside the tensor");
         let Some(tensor) = self.lowering.tensor(op.operands[1]).cloned() else { return };
-        self.written.insert(self.lowering.uses.root(op.operands[1]));
         self.sinks.push(Sink::Scatter { node, tensor, index, site });
     }
 
@@ -274,11 +269,7 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
 
     /// Plans and emits the graph over valid extents `rows` and `columns`.
     pub fn emit(mut self, b: &mut Builder<'_>, rows: &[Extent], columns: Extent) {
-        let (overwritten, written) = (&self.overwritten, &self.written);
-        let plan = plan(&self.nodes, &self.sinks, |access: &Access| match &access.memory {
-            Memory::Slot { slot, .. } => overwritten.contains(slot),
-            Memory::Tensor { root, .. } => written.contains(root),
-        });
+        let plan = plan(&self.nodes, &self.sinks);
         let mut buffers = HashMap::new();
         let width = self.dims.last().and_then(|d| d.constant()).unwrap_or(0);
         for (n, _) in plan.home.iter().enumerate().filter(|(_, home)| home.is_some()) {

@@ -10,7 +10,7 @@ use super::access::Access;
 use super::block::BlockState;
 use super::context::{Bound, Lowering, Tile};
 use super::cost;
-use super::movement::{same_slot, take_over};
+use super::movement::take_over;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 use crate::ir::{Block, DType, Op, ValueId};
 use crate::ops::{Class, OpKind};
@@ -121,7 +121,7 @@ fn finish_yields(
         let source = match from {
             Tile::Memory(access) if access.whole_slot() == to.whole_slot() => continue,
             // A value that lies in another variable's slot must be saved before that slot is written.
-            Tile::Memory(access) if slots.iter().flatten().any(|slot| same_slot(slot, &access)) => {
+            Tile::Memory(access) if slots.iter().flatten().any(|slot| slot.shares_memory(&access)) => {
                 let ty = l.tile_type(value);
                 let temporary = l.take_tile_slot(b, ty, l.function.info(value).loc);
                 l.copy(b, &Tile::Memory(access), ty, &temporary);

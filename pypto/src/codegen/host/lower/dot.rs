@@ -41,7 +41,11 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
     cost::add_dot(l, &[&l.tile_type(op.result()).valid[..], &[inner_x]].concat());
     let scratch = take_scratch(l, b, op, inner_x);
     let zero = b.index(0);
-    b.for_each(zero, extents.batches, 1, |b, batch| emit(b, batch, &extents, &x, &y, &out, init, scratch.base));
+    if out.strides.len() == 2 {
+        emit(b, zero, &extents, &x, &y, &out, init, scratch.base);
+    } else {
+        b.for_each(zero, extents.batches, 1, |b, batch| emit(b, batch, &extents, &x, &y, &out, init, scratch.base));
+    }
     l.release(&scratch);
 }
 

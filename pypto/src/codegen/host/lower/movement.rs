@@ -1,6 +1,6 @@
 //! Creation and rearrangement of tiles: mostly other views of the same memory, copies where the elements must move.
 
-use super::access::{Access, Memory, stored};
+use super::access::{Access, stored};
 use super::block::BlockState;
 use super::context::{Bound, Lowering, Tile, row_major};
 use crate::codegen::host::lir::{Builder, Cmp, Value};
@@ -240,9 +240,4 @@ pub(super) fn lower_tensor<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, _state
     };
     let tensor = l.describe_tensor(b, base, ty);
     l.bind(result, Bound::Tensor(tensor));
-}
-
-/// Whether two accesses share memory of the same slot.
-pub(super) fn same_slot(a: &Access, b: &Access) -> bool {
-    matches!((&a.memory, &b.memory), (Memory::Slot { slot: x, .. }, Memory::Slot { slot: y, .. }) if x == y)
 }

@@ -45,9 +45,11 @@ impl Segment {
     }
 }
 
-/// Plans a group. `is_written` tells of a region whether the group itself writes it: then it is read in the first segment, before any write.
-pub(super) fn plan(nodes: &[Node<'_>], sinks: &[Sink], is_written: impl Fn(&Access) -> bool) -> Plan {
+/// Plans a group. Memory that the group itself overwrites is never read in a later segment than the one that writes it: then it is read in
+/// the first segment, and kept.
+pub(super) fn plan(nodes: &[Node<'_>], sinks: &[Sink]) -> Plan {
     let level = levels(nodes);
+    let mut written: Vec<(&Access, usize)> = Vec::new();
     let mut plan = Plan {
         segments: Vec::new(),
         home: vec![None; nodes.len()],
@@ -64,6 +66,9 @@ pub(super) fn plan(nodes: &[Node<'_>], sinks: &[Sink], is_written: impl Fn(&Acce
             let at = sink.row_args().map_or(0, |arg| level[arg]).max(level[sink.node()]);
             visits[sink.node()].insert(at);
             plan.segment(at).sinks.push(i);
+            if let Sink::Store { access, .. } = sink {
+                written.push((access, at));
+            }
         }
     }
     let costs = costs(nodes);
@@ -89,7 +94,7 @@ pub(super) fn plan(nodes: &[Node<'_>], sinks: &[Sink], is_written: impl Fn(&Acce
             }
             continue;
         }
-        let at = plan.place(n, node, &visits[n], costs[n], &is_written);
+        let at = plan.place(n, node, &visits[n], costs[n], &written);
         for arg in node.kind.args() {
             plan.needed[arg] = true;
             visits[arg].extend(&at);
@@ -121,9 +126,14 @@ impl Plan {
         node: &Node<'_>,
         visits: &BTreeSet<usize>,
         cost: u32,
-        is_written: &impl Fn(&Access) -> bool,
+        written: &[(&Access, usize)],
     ) -> BTreeSet<usize> {
-        let pinned = matches!(&node.kind, NodeKind::Memory(access) if is_written(access));
+        let pinned = match (&node.kind, visits.last()) {
+            (NodeKind::Memory(access), Some(&last)) => {
+                written.iter().any(|(w, at)| *at < last && w.shares_memory(access))
+            }
+            _ => false,
+        };
         let Some(&first) = visits.first().filter(|_| !node.narrow) else { return BTreeSet::new() };
         let first = if pinned { 0 } else { first };
         let elsewhere = visits.iter().any(|&v| v != first);
