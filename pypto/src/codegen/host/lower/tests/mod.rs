@@ -1,5 +1,6 @@
 //! Kernels built as IR, lowered, compiled and run.
 
+mod generator;
 mod kernels;
 mod memory;
 mod products;
@@ -7,3 +8,4 @@ mod random;
 mod run;
 mod snapshots;
 mod softmax;
+mod steps;
