@@ -6,7 +6,7 @@
 //! out, where `__c0` is `PlainFunction`.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::Path;
 
 /// The callees and constants of one body, each once.
@@ -51,14 +51,12 @@ impl Names {
 
     /// The callees and constants as tables, and the imports that these need around them.
     pub fn tables(&self) -> Tables {
-        let companion = |index, place| Ident::new(&format!("__c{index}"), Span::call_site().located_at(place));
         let mut tables = Tables::default();
         for (index, Callee { path, place, .. }) in self.callees.iter().enumerate() {
-            let (name, located) = (companion(index, Span::call_site()), companion(index, *place));
-            let path = relocated(path.to_token_stream(), *place);
-            tables.fallbacks.extend(quote!(use ::pypto::frontend::generic::PlainFunction as #name;));
-            tables.imports.extend(quote!(use #path as #name;));
-            tables.callees.extend(quote!(<#located as ::pypto::frontend::generic::Callable>::callee,));
+            let (path, name) = (relocated(path.to_token_stream(), *place), Ident::new(&format!("__c{index}"), *place));
+            tables.fallbacks.extend(quote_spanned!(*place=> use ::pypto::frontend::generic::PlainFunction as #name;));
+            tables.imports.extend(quote_spanned!(*place=> use #path as #name;));
+            tables.callees.extend(quote!(<#name as ::pypto::frontend::generic::Callable>::callee,));
         }
         for Constant { path, .. } in &self.constants {
             tables.constants.extend(quote!(|| ::pypto::frontend::generic::IntoConstant::into_constant(#path),));
