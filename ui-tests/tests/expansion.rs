@@ -207,6 +207,55 @@ fn tasks_and_printing_do_not_reach_rustc() {
     assert_eq!((y.as_slice(), z.as_slice()), ([1.0].as_slice(), [1.0].as_slice()));
 }
 
+/// Most constructs of the subset in one body.
+#[pypto::function(inline)]
+fn constructs(x: &Tensor<f32, 2>, #[spec] n: i64, s: f32, flag: bool) -> (i64, f32) {
+    assert!(n > -5, "n is \"large\" – 100 %");
+    debug_assert_eq!(n, n);
+    let (mut a, (b, _)): (i64, (f32, bool)) = (n, (s, flag));
+    let c: i32 = -7;
+    let late;
+    if a > 0 && flag || !(a <= -1) {
+        late = 0x1f;
+    } else if a != 2 {
+        late = i64::MIN;
+    } else {
+        late = -9223372036854775808;
+    }
+    for i in (0..4).step_by(2) {
+        a += i * [1, 2][0] - (i / 3) % 2;
+    }
+    while a < 10 {
+        a = a + 1;
+        a |= (a ^ 1 & 1 | 2) << 1 >> 1;
+    }
+    let d = {
+        let e = if flag { b } else { 1e-3f32.max(f32::NEG_INFINITY) };
+        -e * std::f32::consts::PI + c as f32
+    };
+    let t: Tile<f32, 2> =
+        Tile::full([2; 2], d) + Tile::<f32>::zeros([2, 2]).cast::<f16>().cast_with::<f32>(Round::Floor);
+    let pair = (a, late);
+    let _ = (x.dim(0), t);
+    return (pair.0, d);
+}
+
+#[test]
+fn every_construct_is_decoded() {
+    let function = generic_of::<constructs>();
+    let StatementKind::Assert { message, .. } = &function.body.statements[0].kind else { panic!("no assertion") };
+    assert_eq!(*message, Some("n is \"large\" – 100 %"));
+    assert!(function.params[1].spec);
+    assert!(matches!(function.output, Some(ValueType::Tuple(items)) if items.len() == 2));
+    let text = format!("{function:?}");
+    for part in ["While", "Range(", "Index(", "TupleField(", "Cast(", "Int(-9223372036854775808", "Shl", "Return(Some"]
+    {
+        assert!(text.contains(part), "{part} is missing");
+    }
+    let x = Tensor::<f32, 2>::zeros([2, 2]);
+    assert_eq!(scope(|| constructs(&x, 1, 0.5, true)).1, -0.5 * std::f32::consts::PI - 7.0);
+}
+
 #[pypto::program]
 mod grouped {
     use super::*;

@@ -1,8 +1,8 @@
 //! The form in which the macros embed a function's generic IR, and its decoding.
 //!
 //! An expansion holds one string of words in prefix order, written by `pypto-macros` (`code.rs` there); the two files
-//! must agree. Decoding happens once, at the first use of the function, and takes microseconds. The alternative, a static
-//! of nested structures, costs rustc tens of milliseconds a kernel.
+//! must agree. Decoding happens once, at the first use of the function, and takes microseconds. A static of nested
+//! structures would need no decoding, but cost rustc 45 ms for a kernel of 17 statements, where the string costs 9.
 //!
 //! The decoded function lives as long as the process, as the string that it points into does.
 
