@@ -135,12 +135,12 @@ impl Access {
     /// The lanes that may be touched at the cursor: the cursor's own mask, cut to the limits.
     fn mask(&self, b: &mut Builder<'_>, at: &Cursor<'_>) -> Option<Value> {
         let mut mask = at.mask;
-        if let Some(limit) = self.limits.last().copied().flatten() {
-            if !is_within(b, at.columns, limit) {
-                let remaining = b.sub(limit, at.column);
-                let inside = b.tail_mask(remaining);
-                mask = Some(mask.map_or(inside, |m| b.and(m, inside)));
-            }
+        if let Some(limit) = self.limits.last().copied().flatten()
+            && !is_within(b, at.columns, limit)
+        {
+            let remaining = b.sub(limit, at.column);
+            let inside = b.tail_mask(remaining);
+            mask = Some(mask.map_or(inside, |m| b.and(m, inside)));
         }
         if let Some(guard) = self.row_guard(b, at.rows) {
             let guard = b.splat(guard);

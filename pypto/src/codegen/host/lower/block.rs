@@ -210,10 +210,10 @@ impl<'f> Lowering<'f> {
         value: ValueId,
     ) -> Option<Access> {
         let tile = self.tile(value)?.clone();
-        if let Tile::Memory(access) = &tile {
-            if access.whole_slot().is_some() {
-                return Some(access.clone());
-            }
+        if let Tile::Memory(access) = &tile
+            && access.whole_slot().is_some()
+        {
+            return Some(access.clone());
         }
         let ty = self.tile_type(value);
         let loc = self.function.info(value).loc;
@@ -224,11 +224,11 @@ impl<'f> Lowering<'f> {
             state.temporary.push(access.clone());
             return Some(access);
         }
-        if let Tile::Memory(old) = &tile {
-            if let Some(at) = state.live.iter().position(|&v| v == value) {
-                state.live.swap_remove(at);
-                self.release(old);
-            }
+        if let Tile::Memory(old) = &tile
+            && let Some(at) = state.live.iter().position(|&v| v == value)
+        {
+            state.live.swap_remove(at);
+            self.release(old);
         }
         self.bind_tile(value, Tile::Memory(access.clone()));
         state.live.push(value);

@@ -186,10 +186,10 @@ fn destination<'f>(
 
 /// Address of a tile of one row with contiguous elements.
 fn row<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, value: ValueId) -> Option<Value> {
-    if let Some(Tile::Memory(access)) = l.tile(value) {
-        if access.strides.last().is_some_and(|&stride| b.as_const(stride) == Some(1)) {
-            return Some(access.base);
-        }
+    if let Some(Tile::Memory(access)) = l.tile(value)
+        && access.strides.last().is_some_and(|&stride| b.as_const(stride) == Some(1))
+    {
+        return Some(access.base);
     }
     l.materialize(b, state, value).map(|access| access.base)
 }

@@ -58,7 +58,7 @@ fn assemble(b: &mut Builder<'_>, r: Value, exponent: Value) -> Value {
     let factor = b.shl(biased, shift);
     let factor = b.bitcast(factor, Elem::F32);
     // The largest exponents would overflow with the 2^64 in them; the value is scaled down first, exactly, as it is an integer.
-    let small = b.constant(floats, u64::from(5.421_010_9e-20f32.to_bits()));
+    let small = b.constant(floats, u64::from(5.421_011e-20_f32.to_bits()));
     let (limit, high) = (b.constant(ty, 127), b.constant(ty, 64));
     let large = b.cmp(Cmp::Gt, exponent, limit);
     let reduced = b.sub(biased, high);

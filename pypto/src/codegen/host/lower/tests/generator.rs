@@ -131,10 +131,10 @@ impl Generator {
     }
 
     pub(super) fn keep<E>(&mut self, value: Result<ValueId, E>) {
-        if let Ok(value) = value {
-            if self.b.tile_type(value).is_some() {
-                self.pool.push(value);
-            }
+        if let Ok(value) = value
+            && self.b.tile_type(value).is_some()
+        {
+            self.pool.push(value);
         }
     }
 
