@@ -124,7 +124,8 @@ fn extents_that_share_a_name_must_agree() {
 
 #[test]
 fn arguments_may_not_share_written_memory() {
-    let mut memory = vec![1.0f32; 12];
+    let mut memory = [1.0f32; 12];
+    // SAFETY: the memory outlives the slice; the overlap with the output is what the call must refuse before it touches either.
     let shared: &[f32] = unsafe { std::slice::from_raw_parts(memory.as_ptr(), 8) };
     let x = Tensor::view_of(shared, [8]);
     let text = Tensor::with_mut_slice(&mut memory[4..], [8], |y| twice(&x, y).unwrap_err().to_string());

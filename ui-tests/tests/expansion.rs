@@ -1,6 +1,16 @@
 //! Expansions of the attribute macros, used as users do: where kernels may stand, what their handles give, and what is
 //! captured.
 
+#![allow(
+    clippy::assign_op_pattern,
+    clippy::nonminimal_bool,
+    clippy::needless_return,
+    clippy::eq_op,
+    clippy::precedence,
+    clippy::identity_op,
+    reason = "one kernel holds every form that the subset accepts"
+)]
+
 use pypto::frontend::generic::{Callable, Callee, ExprKind, StatementKind, ValueType};
 use pypto::ir::{DType, Direction, FunctionKind};
 use pypto::prelude::*;

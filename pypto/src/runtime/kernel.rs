@@ -116,7 +116,7 @@ impl Kernel {
     /// Into how many parts the iterations are cut; 0 without any.
     pub fn chunks(&self, iterations: i64, threads: usize) -> usize {
         if iterations <= 1 || threads <= 1 {
-            return iterations.max(0).min(1) as usize;
+            return iterations.clamp(0, 1) as usize;
         }
         let total = iterations as f64 * self.cost;
         if total < PARALLEL_ABOVE {

@@ -152,10 +152,11 @@ impl Pool {
         fence(Ordering::SeqCst);
         let workers = self.workers.get().map_or(&[][..], |w| w);
         for worker in workers.iter().take(helpers.min(chunks - 1)) {
-            if worker.parked.load(Ordering::Relaxed) && worker.parked.swap(false, Ordering::AcqRel) {
-                if let Some(thread) = worker.thread.get() {
-                    thread.unpark();
-                }
+            if worker.parked.load(Ordering::Relaxed)
+                && worker.parked.swap(false, Ordering::AcqRel)
+                && let Some(thread) = worker.thread.get()
+            {
+                thread.unpark();
             }
         }
     }

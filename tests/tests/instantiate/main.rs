@@ -1,6 +1,12 @@
 //! Kernels through the front end: the verbatim body as plain Rust and the instantiated program in the interpreter give the
 //! same bits, before and after the passes of the host; the program is valid and its text form reads back.
 
+#![allow(
+    clippy::assign_op_pattern,
+    clippy::nonminimal_bool,
+    reason = "kernels are written in every form that the subset accepts"
+)]
+
 mod calls;
 mod control;
 mod inference;
