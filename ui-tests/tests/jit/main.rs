@@ -1,6 +1,14 @@
 //! What the compiler says about kernels that rustc accepts: each module holds one kernel with one mistake, each `.stderr`
 //! file beside it the rendered text. `UPDATE_EXPECT=1` writes the files.
 
+#![allow(
+    unused_variables,
+    unconditional_recursion,
+    clippy::only_used_in_recursion,
+    clippy::assign_op_pattern,
+    reason = "the kernels are wrong on purpose"
+)]
+
 use pypto::diagnostics::{Diagnostics, codes, render_all};
 use pypto::frontend::generic::{Callable, Callee};
 use pypto::frontend::{ArgumentSpec, Specialization, describe, instantiate};
