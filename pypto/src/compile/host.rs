@@ -107,12 +107,15 @@ pub fn lower(
     options: &CompileOptions,
 ) -> Result<Program, CompileError> {
     let mut program = instantiate(function, specialization)?;
-    let dump = options.dump_dir.clone().map_or(DumpSink::Nowhere, DumpSink::Directory);
-    PassPipeline::host(Limits::for_threads(options.threads))
-        .options(PassOptions { verify: options.verify, dump })
-        .run(&mut program)
+    run_passes(&mut program, options)
         .map_err(|problems| CompileError::Kernel(problems.with_note(&describe(function, specialization))))?;
     Ok(program)
+}
+
+fn run_passes(program: &mut Program, options: &CompileOptions) -> Result<(), Diagnostics> {
+    let dump = options.dump_dir.clone().map_or(DumpSink::Nowhere, DumpSink::Directory);
+    let pipeline = PassPipeline::host(Limits::for_threads(options.threads));
+    pipeline.options(PassOptions { verify: options.verify, dump }).run(program).map(drop)
 }
 
 /// Compiles a specialization.
@@ -126,7 +129,21 @@ pub fn compile(
 ) -> Result<Compiled, CompileError> {
     let start = Instant::now();
     let program = lower(function, specialization, options)?;
-    let frontend = start.elapsed();
+    generate(program, start.elapsed(), options)
+}
+
+/// Compiles a program that was built or parsed, not captured: the passes for the host, then code for every kernel.
+///
+/// # Errors
+/// What the passes find wrong in the program.
+pub fn compile_program(mut program: Program, options: &CompileOptions) -> Result<Compiled, CompileError> {
+    let start = Instant::now();
+    run_passes(&mut program, options)?;
+    generate(program, start.elapsed(), options)
+}
+
+/// Code for every kernel of a program after the passes, which took `frontend`.
+fn generate(program: Program, frontend: Duration, options: &CompileOptions) -> Result<Compiled, CompileError> {
     let dump = Dump::new(options.dump_dir.as_deref())?;
     let start = Instant::now();
     let engine = engine(options.platform);

@@ -9,5 +9,5 @@ pub mod host;
 pub mod manifest;
 pub mod options;
 
-pub use host::{CompileError, Compiled, Engine, compile, engine, lower};
+pub use host::{CompileError, Compiled, Engine, compile, compile_program, engine, lower};
 pub use options::{CompileOptions, Platform};

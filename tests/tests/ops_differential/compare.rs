@@ -1,0 +1,130 @@
+//! Runs a program in the interpreter and compiled, and compares every byte that it writes.
+
+use std::marker::PhantomData;
+
+use pypto::compile::compile_program;
+use pypto::ir::interpreter::{self, Options};
+use pypto::ir::{DType, Program, verify};
+use pypto::language::argument::{Argument, MAX_RANK, TensorArgument};
+use pypto::runtime::config::RunConfig;
+use pypto::runtime::program::HostProgram;
+
+use super::data::{element, is_nan, show};
+use super::session::{Parameter, Session};
+
+/// Elements in words, so that every type is aligned.
+struct Buffer {
+    dtype: DType,
+    dims: Vec<i64>,
+    count: usize,
+    words: Vec<u64>,
+}
+
+impl Buffer {
+    fn of(parameter: &Parameter) -> Buffer {
+        let Parameter { dtype, dims, fill, .. } = parameter;
+        let count = dims.iter().product::<i64>() as usize;
+        let size = dtype.size();
+        let mut words = vec![0u64; (count * size).div_ceil(8) + 1];
+        for i in 0..count {
+            let (bits, at) = (element(i, *dtype, *fill), i * size);
+            words[at / 8] |= bits << (at % 8 * 8);
+        }
+        Buffer { dtype: *dtype, dims: dims.clone(), count, words }
+    }
+
+    fn bits(&self, i: usize) -> u64 {
+        let (size, at) = (self.dtype.size(), i * self.dtype.size());
+        (self.words[at / 8] >> (at % 8 * 8)) & (u64::MAX >> (64 - 8 * size))
+    }
+
+    fn argument(&mut self) -> Argument<'_> {
+        let rank = self.dims.len();
+        let (mut dims, mut strides) = ([1; MAX_RANK], [0; MAX_RANK]);
+        let mut stride = 1;
+        for axis in (0..rank).rev() {
+            (dims[axis], strides[axis]) = (self.dims[axis], stride);
+            stride *= self.dims[axis];
+        }
+        let data = self.words.as_mut_ptr().cast();
+        Argument::Tensor(TensorArgument {
+            dtype: self.dtype,
+            rank,
+            dims,
+            strides,
+            data,
+            mutable: true,
+            lifetime: PhantomData,
+        })
+    }
+}
+
+/// What went wrong in a session: one line each.
+pub type Failures = Vec<String>;
+
+/// Runs a session both ways; both must come to the end.
+pub fn check(label: &str, session: Session) -> Failures {
+    check_outcome(label, session, false)
+}
+
+/// Runs a session both ways; both must stop with an error.
+pub fn stops(label: &str, session: Session) -> Failures {
+    check_outcome(label, session, true)
+}
+
+fn check_outcome(label: &str, session: Session, stopping: bool) -> Failures {
+    let (program, parameters) = session.finish();
+    verify(&program).unwrap_or_else(|e| panic!("{label}: {e:?}"));
+    let options = RunConfig::new().with_cache(false).with_threads(2).compile_options();
+    let compiled = match compile_program(program.clone(), &options) {
+        Ok(compiled) => compiled,
+        Err(error) => return vec![format!("{label}: {error}")],
+    };
+    let mut failures: Failures = compiled.fallbacks.iter().map(|f| format!("{label}: {}", f.reason)).collect();
+    let host = HostProgram::load(compiled.executable).unwrap_or_else(|e| panic!("{label}: {e}"));
+    if !host.interpreted_kernels().is_empty() {
+        return failures;
+    }
+    let mut expected: Vec<Buffer> = parameters.iter().map(Buffer::of).collect();
+    let mut actual: Vec<Buffer> = parameters.iter().map(Buffer::of).collect();
+    let [interpreted, native] = run(&program, &host, &mut expected, &mut actual);
+    if [&interpreted, &native].into_iter().any(|outcome| outcome.is_some() != stopping) {
+        failures.push(format!("{label}: interpreted {interpreted:?}, compiled {native:?}"));
+    }
+    if stopping {
+        return failures;
+    }
+    for ((want, got), parameter) in expected.iter().zip(&actual).zip(&parameters) {
+        failures.extend(differences(want, got).map(|text| format!("{label}: {}: {text}", parameter.name)));
+    }
+    failures
+}
+
+/// Runs both; what the interpreter and the compiled code stopped with.
+fn run(program: &Program, host: &HostProgram, expected: &mut [Buffer], actual: &mut [Buffer]) -> [Option<String>; 2] {
+    let arguments: Vec<Argument<'_>> = expected.iter_mut().map(Buffer::argument).collect();
+    // SAFETY: the arguments describe buffers of the extents in the parameters' types, which nothing else uses.
+    let interpreted = unsafe { interpreter::run(program, &arguments, Options::default()) };
+    let arguments: Vec<Argument<'_>> = actual.iter_mut().map(Buffer::argument).collect();
+    // SAFETY: as above.
+    let native = unsafe { host.call(&arguments, 2) };
+    [interpreted.err().map(|e| format!("{e:?}")), native.err().map(|e| format!("{e:?}"))]
+}
+
+/// The first element that differs, NaN payloads aside, and how many do.
+fn differences(want: &Buffer, got: &Buffer) -> Option<String> {
+    let differs = |i: &usize| {
+        let (a, b) = (want.bits(*i), got.bits(*i));
+        a != b && !(is_nan(a, want.dtype) && is_nan(b, want.dtype))
+    };
+    let at = (0..want.count).find(differs)?;
+    let count = (0..want.count).filter(differs).count();
+    let (want_text, got_text) = (show(want.bits(at), want.dtype), show(got.bits(at), got.dtype));
+    Some(format!("{count} of {} differ, first {at}: {got_text} instead of {want_text}", want.count))
+}
+
+/// Fails with all that went wrong, shortened.
+pub fn none(failures: Failures) {
+    let shown: Vec<&String> = failures.iter().take(40).collect();
+    assert!(failures.is_empty(), "{} failures: {shown:#?}", failures.len());
+}
