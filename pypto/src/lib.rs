@@ -17,4 +17,10 @@ pub mod prelude;
 pub mod runtime;
 pub mod tools;
 
+pub use jit::{Error, Result};
 pub use pypto_macros::{function, jit, program};
+
+/// The programs of the README are compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

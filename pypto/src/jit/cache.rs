@@ -175,6 +175,7 @@ fn disk_key(key: &Key) -> object_cache::Key {
         b"executable",
         &manifest::FORMAT.to_le_bytes(),
         &EMITTER_VERSION.to_le_bytes(),
+        env!("PYPTO_SOURCE_HASH").as_bytes(),
         key.digest().as_bytes(),
     ])
 }

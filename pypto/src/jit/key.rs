@@ -12,7 +12,7 @@ use crate::frontend::generic::{Dim, Function};
 use crate::frontend::specialization::{ParamSpec, Specialization};
 
 /// Identity of a specialization.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Key {
     function: &'static Function,
     /// Hash of the function, its callees and the constants that they name.
@@ -136,6 +136,13 @@ impl Hasher for Sink {
 
 fn extent(extent: Option<i64>) -> String {
     extent.map_or("dyn".into(), |n| n.to_string())
+}
+
+/// As `Display`: the function's whole syntax tree would say less.
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for Key {

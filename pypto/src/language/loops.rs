@@ -14,10 +14,11 @@ use super::at::At;
 /// ```
 ///
 /// # Panics
-/// Where an extent of `tile` is not positive.
+/// Where an extent of `tile` is not positive; it may be 0 where the extent to cover is 0 too.
 #[track_caller]
 pub fn tiles<const R: usize>(extents: [i64; R], tile: [i64; R]) -> Tiles<R> {
-    assert!(tile.iter().all(|n| *n > 0), "`tiles` with blocks of {tile:?}: extents must be positive");
+    let covers = |(n, extent): (&i64, &i64)| *n > 0 || (*n == 0 && *extent == 0);
+    assert!(tile.iter().zip(&extents).all(covers), "`tiles` with blocks of {tile:?}: extents must be positive");
     let done = extents.iter().any(|n| *n <= 0);
     Tiles { extents, tile, offset: [0; R], done }
 }

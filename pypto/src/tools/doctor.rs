@@ -32,7 +32,11 @@ fn cpu(text: &mut String) -> std::fmt::Result {
         yes(target.fma),
         yes(target.f16_conversion)
     )?;
-    let source = if std::env::var_os("PYPTO_THREADS").is_some() { "PYPTO_THREADS" } else { "what the machine offers" };
+    let source = match std::env::var("PYPTO_THREADS") {
+        Ok(asked) if asked.trim().parse::<usize>().is_ok_and(|n| n > 0) => "PYPTO_THREADS".to_owned(),
+        Ok(asked) => format!("what the machine offers; PYPTO_THREADS={asked} is not a number of threads"),
+        Err(_) => "what the machine offers".to_owned(),
+    };
     writeln!(text, "threads   {} ({source})", thread_count())
 }
 
@@ -59,7 +63,13 @@ fn engine(text: &mut String, report: &SearchReport) -> std::fmt::Result {
             "the interpreter, because there is no libLLVM; machine code that the cache holds is used"
         }
     };
-    writeln!(text, "kernels   run as {engine}")
+    writeln!(text, "kernels   run as {engine}")?;
+    match std::env::var("PYPTO_HOST") {
+        Ok(value) if !matches!(value.trim(), "" | "host" | "interpreter") => {
+            writeln!(text, "          PYPTO_HOST={value} is ignored: only `interpreter` is known")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn cache(text: &mut String) -> std::fmt::Result {

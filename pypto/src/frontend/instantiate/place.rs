@@ -8,6 +8,9 @@ use crate::diagnostics::codes;
 use crate::ir::{Extent, Loc, ValueId};
 use crate::ops::OpKind;
 
+/// Elements that a tile may have. An address space holds no more, and below it no arithmetic on extents overflows.
+const MOST_ELEMENTS: i64 = 1 << 47;
+
 /// An access to be proved or checked.
 pub(super) struct Access<'a> {
     /// What is accessed, as messages call it.
@@ -49,6 +52,10 @@ impl Walker<'_> {
                 return Err(self.error(codes::PARAMETER_RANGE, operand.loc, title, ""));
             }
             extents.push(extent);
+        }
+        if extents.iter().fold(1i64, |n, extent| n.saturating_mul((*extent).max(1))) > MOST_ELEMENTS {
+            let title = format!("{what} is out of range: {extents:?} is more than memory can hold");
+            return Err(self.error(codes::PARAMETER_RANGE, operand.loc, title, ""));
         }
         Ok(extents)
     }

@@ -190,7 +190,7 @@ pub(super) fn out_of_bounds(site: &Site, name: &str, axis: usize, offset: i64, s
     let range =
         if size == 1 { format!("index {offset}") } else { format!("{offset}..{}", offset.saturating_add(size)) };
     let title = format!("{range} lies outside {name} of extent {extent} in dimension {axis}");
-    let label = match offset.saturating_add(size) - extent {
+    let label = match offset.saturating_add(size).saturating_sub(extent) {
         _ if offset < 0 => "the offset is negative".to_owned(),
         excess if excess > 0 => format!("exceeds dimension {axis} by {excess}"),
         _ => "outside".to_owned(),

@@ -106,13 +106,14 @@ impl Emitter<'_> {
         }
     }
 
+    /// A failure leaves the kernel: what follows may rely on the condition, as an access relies on its offset being inside.
     pub(super) fn fail(&mut self, site: u32, inst: &Inst) {
         let id = self.number();
         let (condition, status) = (self.typed(inst.args[0]), self.typed(inst.args[1]));
         self.line(&format!("br {condition}, label %fail{id}, label %go{id}"));
         self.label(&format!("fail{id}"));
         self.line(&format!("store i32 {site}, {status}, align 4"));
-        self.line(&format!("br label %go{id}"));
+        self.line("ret void");
         self.label(&format!("go{id}"));
     }
 }

@@ -174,7 +174,7 @@ pub enum Op {
     Store(Access),
     /// `(ptr, index)` in bytes: fetch into the nearest cache.
     Prefetch,
-    /// `(condition, status)`: stores the site number to `status` when the condition holds.
+    /// `(condition, status)`: stores the site number to `status` and returns when the condition holds.
     Fail(u32),
     /// Arguments of a helper of the same module.
     Call(String),

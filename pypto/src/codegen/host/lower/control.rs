@@ -187,7 +187,7 @@ fn lower_for<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockSta
     let body = &op.regions[0];
     let outer = l.trips;
     let known = match (b.as_const(lower), b.as_const(upper), b.as_const(step)) {
-        (Some(lo), Some(hi), Some(step)) => Some((hi - lo + step - 1) / step),
+        (Some(lo), Some(hi), Some(step)) => Some(hi.saturating_sub(lo).max(0).saturating_add(step - 1) / step.max(1)),
         _ => None,
     };
     l.trips *= cost::trips(known);
