@@ -20,7 +20,7 @@
 //!   `extent(parameter, axis)` or `stride(parameter, axis)`.
 //! - Without locations (an option of the printer) text still parses: everything is then located in the text itself.
 //!
-//! [`parse`] of [`print`] with locations gives [`canonicalize`] of the program: values numbered in order, none unused.
+//! [`parse`] of [`print()`] with locations gives [`canonicalize`] of the program: values numbered in order, none unused.
 
 mod canonical;
 mod lexer;
