@@ -213,7 +213,7 @@ fn division_stops_at_bad_divisors() {
         let module = map(target, Elem::I32, |b, x, z| b.checked_div(Bin::Sdiv, x, z, None, 9));
         let image = load(&module);
         // Whole vectors: the lanes of a tail that are not there would need the mask that `map` does not hand on.
-        let x = vec![7, -7, i32::MIN, 5, 100, -9, 8, 1];
+        let x = [7, -7, i32::MIN, 5, 100, -9, 8, 1];
         let run = |z: &[i32]| {
             let mut y = vec![0i32; x.len()];
             let args = [x.as_ptr() as u64, z.as_ptr() as u64, y.as_mut_ptr() as u64, x.len() as u64];
