@@ -43,7 +43,7 @@ pub fn jit(parts: &Parts) -> TokenStream {
         inputs: plain_inputs(signature, true),
         ..signature.clone()
     };
-    let eager_body = with_bindings(parts, body);
+    let eager_body = with_bindings(parts, body, Some(&generated(name)));
     let doc = format!("The body of [`{name}`](fn@{name}) as plain Rust.");
     let companion = companion(parts, &cfg);
     let eager_impl = eager_impl(parts, &cfg, &output);
@@ -74,7 +74,7 @@ pub fn function(parts: &Parts) -> TokenStream {
     let Item { attributes, visibility, signature, body } = parts.item;
     let (cfg, _) = split(attributes, is_cfg);
     let signature = Signature { inputs: plain_inputs(signature, true), ..signature.clone() };
-    let body = with_bindings(parts, body);
+    let body = with_bindings(parts, body, None);
     let companion = companion(parts, &cfg);
     quote! {
         #(#attributes)* #visibility #signature #body
@@ -133,15 +133,17 @@ fn with_lifetime(ty: &syn::Type, index: usize, lifetimes: &mut Vec<syn::Lifetime
 }
 
 /// The body with its extents and meta parameters bound in front; everything else is as it was written.
-fn with_bindings(parts: &Parts, body: &Group) -> Group {
-    let mut stream = bindings(parts);
+///
+/// `kernel` is the companion type of a kernel, whose meta parameters may be set by `.with(..)`.
+fn with_bindings(parts: &Parts, body: &Group, kernel: Option<&Ident>) -> Group {
+    let mut stream = bindings(parts, kernel);
     stream.extend(crate::fallback::strip_statements(body.stream()));
     let mut group = Group::new(Delimiter::Brace, stream);
     group.set_span(body.span());
     group
 }
 
-fn bindings(parts: &Parts) -> TokenStream {
+fn bindings(parts: &Parts, kernel: Option<&Ident>) -> TokenStream {
     let mut tokens = TokenStream::new();
     let mut bound: Vec<&Ident> = Vec::new();
     for param in &parts.checked.params {
@@ -151,7 +153,14 @@ fn bindings(parts: &Parts) -> TokenStream {
     }
     for meta in &parts.options.metas {
         let (name, default) = (&meta.name, meta.default);
-        tokens.extend(quote!(#[allow(non_snake_case, unused_variables)] let #name: i64 = #default;));
+        let value = match kernel {
+            Some(kernel) => {
+                let text = name.to_string();
+                quote!(::pypto::jit::eager_meta::<#kernel>(#text, #default))
+            }
+            None => quote!(#default),
+        };
+        tokens.extend(quote!(#[allow(non_snake_case, unused_variables)] let #name: i64 = #value;));
     }
     tokens
 }

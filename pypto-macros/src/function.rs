@@ -59,10 +59,24 @@ pub fn check(form: Form, signature: &Signature, options: &Options, errors: &mut 
     }
     names(&params, options, errors);
     unify_dynamic(&mut params);
+    if form == Form::Jit {
+        count(signature, errors);
+    }
     if form == Form::Jit && params.len() == signature.inputs.len() {
         inferable(&type_params, &params, errors);
     }
     Checked { type_params, params, output }
+}
+
+/// The most parameters that a kernel has handles for, as `pypto::jit::arity`.
+const MAX_PARAMETERS: usize = 24;
+
+/// Handles exist for functions of a limited number of parameters.
+fn count(signature: &Signature, errors: &mut Errors) {
+    if let Some(extra) = signature.inputs.iter().nth(MAX_PARAMETERS) {
+        let count = signature.inputs.len();
+        errors.over(extra, format!("a kernel takes up to {MAX_PARAMETERS} parameters, and this one has {count}"));
+    }
 }
 
 fn qualifiers(signature: &Signature, errors: &mut Errors) {

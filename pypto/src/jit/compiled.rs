@@ -19,9 +19,6 @@ use crate::ir::{DType, Extent, ParamRole, Program, Type, ValueId};
 use crate::language::argument::{Argument, KernelArgument, MAX_RANK};
 use crate::runtime::config::RunConfig;
 
-/// Most arguments of one call, returned tensors included.
-const MAX_ARGUMENTS: usize = 16;
-
 /// A kernel compiled for certain extents; `O` is what it returns. It checks its arguments and can be called from any
 /// thread.
 pub struct Compiled<O = ()> {
@@ -121,24 +118,30 @@ impl<O: Output> Compiled<O> {
 }
 
 /// The arguments of [`Compiled::call`]: a tuple of tensors and scalars.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the argument list of a kernel",
+    note = "give a tuple of up to 24 entries, each `&Tensor`, `&mut Tensor` or a scalar: `compiled.call((&x, &mut y))`"
+)]
 pub trait CallArguments {
     /// Calls `f` with the arguments as data.
     fn with<R>(self, f: impl FnOnce(&mut [Argument<'_>]) -> R) -> R;
 }
 
 macro_rules! call_arguments {
-    ($($name:ident),+) => {
-        impl<$($name: KernelArgument),+> CallArguments for ($($name,)+) {
+    ($($name:ident),*) => {
+        impl<$($name: KernelArgument),*> CallArguments for ($($name,)*) {
             #[allow(non_snake_case)]
             fn with<R>(self, f: impl FnOnce(&mut [Argument<'_>]) -> R) -> R {
-                let ($(mut $name,)+) = self;
-                f(&mut [$($name.argument()),+])
+                let ($(mut $name,)*) = self;
+                f(&mut [$($name.argument()),*])
             }
         }
     };
 }
 
-super::handle::for_each_arity!(call_arguments);
+call_arguments!();
+
+super::arity::for_each_arity!(call_arguments);
 
 /// The program of a specialization after the passes; nothing is written.
 pub(super) fn lower(
@@ -169,7 +172,7 @@ fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], thre
     let extents = returned_extents(variant.host.program(), arguments)?;
     let too_large = || Error::host(format!("a returned tensor of extents {extents:?} cannot be allocated"));
     let mut output = O::allocate(&extents).ok_or_else(too_large)?;
-    let mut all: Vec<Argument<'_>> = Vec::with_capacity(MAX_ARGUMENTS);
+    let mut all: Vec<Argument<'_>> = Vec::with_capacity(arguments.len() + O::COUNT);
     all.extend_from_slice(arguments);
     output.arguments(&mut |argument| all.push(argument));
     // SAFETY: as in `call`; the returned tensors are new, and have the extents that the program states.

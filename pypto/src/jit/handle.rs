@@ -4,10 +4,12 @@
 //! The trait finds the kernel by the function's return type: `fn softmax(..) -> Result<Launched<softmax>>`, where the
 //! parameter is the companion type of the same name.
 
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::arity::for_each_arity;
 use super::cache;
 use super::compiled::{Compiled, call, lower};
 use super::error::Result;
@@ -22,25 +24,6 @@ use crate::language::argument::Argument;
 use crate::language::{Element, scope};
 use crate::runtime::config::RunConfig;
 use crate::runtime::pool::thread_count;
-
-/// Calls a macro with the identifiers of one to twelve type parameters.
-macro_rules! for_each_arity {
-    ($callback:ident) => {
-        $callback!(A1);
-        $callback!(A1, A2);
-        $callback!(A1, A2, A3);
-        $callback!(A1, A2, A3, A4);
-        $callback!(A1, A2, A3, A4, A5);
-        $callback!(A1, A2, A3, A4, A5, A6);
-        $callback!(A1, A2, A3, A4, A5, A6, A7);
-        $callback!(A1, A2, A3, A4, A5, A6, A7, A8);
-        $callback!(A1, A2, A3, A4, A5, A6, A7, A8, A9);
-        $callback!(A1, A2, A3, A4, A5, A6, A7, A8, A9, A10);
-        $callback!(A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11);
-        $callback!(A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11, A12);
-    };
-}
-pub(crate) use for_each_arity;
 
 /// A kernel that ran: `K` is its companion type, `G` its type arguments, `O` the tensors that it returned.
 pub struct Launched<K, G = (), O = ()> {
@@ -182,6 +165,23 @@ impl<Signature: ?Sized, K: Callable, G: TypeArguments, O: Output> WithMeta<Signa
         let options = RunConfig::default().compile_options();
         cache::key(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples(), &options)
     }
+
+    /// As [`JitFn::eager`]: the verbatim body sees these values of its `meta(..)` parameters.
+    ///
+    /// # Panics
+    /// Where the kernel has no `meta(..)` parameter of a given name. A call returns an error instead.
+    #[track_caller]
+    pub fn eager<A>(&self, arguments: A) -> K::Output
+    where
+        K: Eager<A> + 'static,
+    {
+        let function = generic_function::<K>();
+        for (name, _) in self.meta.iter() {
+            let known = function.metas.iter().any(|meta| meta.name.name == name);
+            assert!(known, "`{}` has no meta parameter `{name}`", function.name.name);
+        }
+        MetaValues::during_eager(TypeId::of::<K>(), &self.meta, || K::eager(arguments))
+    }
 }
 
 impl<Signature: ?Sized, K, G, O> Deref for WithMeta<Signature, K, G, O> {
@@ -193,10 +193,10 @@ impl<Signature: ?Sized, K, G, O> Deref for WithMeta<Signature, K, G, O> {
 }
 
 macro_rules! jit_fn {
-    ($($name:ident),+) => {
-        impl<Func, K, G, O, $($name),+> JitFn<fn($($name),+)> for Func
+    ($($name:ident),*) => {
+        impl<Func, K, G, O, $($name),*> JitFn<fn($($name),*)> for Func
         where
-            Func: Fn($($name),+) -> Result<Launched<K, G, O>>,
+            Func: Fn($($name),*) -> Result<Launched<K, G, O>>,
             K: Callable,
             G: TypeArguments,
             O: Output,
@@ -204,9 +204,9 @@ macro_rules! jit_fn {
             type Kernel = K;
             type Types = G;
             type Output = O;
-            type Arguments = ($($name,)+);
+            type Arguments = ($($name,)*);
             type With<'f>
-                = WithMeta<dyn Fn($($name),+) -> Result<Launched<K, G, O>> + 'f, K, G, O>
+                = WithMeta<dyn Fn($($name),*) -> Result<Launched<K, G, O>> + 'f, K, G, O>
             where
                 Self: 'f;
 
@@ -217,14 +217,21 @@ macro_rules! jit_fn {
                 let meta = Arc::new(meta);
                 let inner = meta.clone();
                 #[allow(non_snake_case)]
-                let call = move |$($name: $name),+| MetaValues::during(&inner, || self($($name),+));
+                let call = move |$($name: $name),*| MetaValues::during(&inner, || self($($name),*));
                 WithMeta::new(Box::new(call), meta)
             }
         }
     };
 }
 
+jit_fn!();
 for_each_arity!(jit_fn);
+
+/// The value of a `meta(..)` parameter in the eager body of the kernel `K`. The macros put the call in front of the body.
+#[doc(hidden)]
+pub fn eager_meta<K: 'static>(name: &str, default: i64) -> i64 {
+    MetaValues::of_eager(TypeId::of::<K>(), name).unwrap_or(default)
+}
 
 /// Runs the kernel `K`, specializing it at the first call with such arguments. The macros emit the call of it.
 ///

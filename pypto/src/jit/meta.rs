@@ -1,10 +1,14 @@
 //! Compile-time integers given at a call: `softmax.with(meta!{TM: 128})`.
 
-use std::cell::Cell;
+use std::any::TypeId;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 thread_local! {
+    /// For the next launch of this thread.
     static CURRENT: Cell<Option<Arc<MetaValues>>> = const { Cell::new(None) };
+    /// For the eager bodies of this thread, by the kernels' companion types, innermost last.
+    static EAGER: RefCell<Vec<(TypeId, Arc<MetaValues>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Values for some of a kernel's `meta(..)` parameters; the others keep their defaults.
@@ -51,6 +55,24 @@ impl MetaValues {
     /// The values that [`MetaValues::during`] set; takes them, for they are for one launch.
     pub(crate) fn take_current() -> Option<Arc<MetaValues>> {
         CURRENT.take()
+    }
+
+    /// Runs the eager body of a kernel with these values; kernels that it calls keep theirs.
+    pub(crate) fn during_eager<R>(kernel: TypeId, this: &Arc<MetaValues>, body: impl FnOnce() -> R) -> R {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                EAGER.with_borrow_mut(Vec::pop);
+            }
+        }
+        EAGER.with_borrow_mut(|values| values.push((kernel, this.clone())));
+        let _leave = Leave;
+        body()
+    }
+
+    /// The value that [`MetaValues::during_eager`] set for a kernel.
+    pub(crate) fn of_eager(kernel: TypeId, name: &str) -> Option<i64> {
+        EAGER.with_borrow(|values| values.iter().rev().find(|(k, _)| *k == kernel).and_then(|(_, v)| v.get(name)))
     }
 
     /// Whether no value was given.

@@ -1,6 +1,7 @@
 //! Calls of annotated functions: specialization on the arguments, caches, checks at the call, and the handles that an
 //! annotated function has besides being callable.
 
+mod arity;
 pub mod cache;
 pub mod check;
 pub mod compiled;
@@ -18,7 +19,7 @@ pub mod variant;
 pub use compiled::{CallArguments, Compiled};
 pub use error::{Error, ErrorKind, Result};
 pub use events::{Event, Origin, Stats, on_event, stats};
-pub use handle::{Eager, JitFn, Launched, TypeArguments, eager_scope, launch, program};
+pub use handle::{Eager, JitFn, Launched, TypeArguments, eager_meta, eager_scope, launch, program};
 pub use key::Key;
 pub use meta::MetaValues;
 pub use output::Output;

@@ -94,4 +94,4 @@ macro_rules! tuple_samples {
     };
 }
 
-super::handle::for_each_arity!(tuple_samples);
+super::arity::for_each_arity!(tuple_samples);
