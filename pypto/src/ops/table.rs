@@ -331,6 +331,18 @@ impl OpKind {
         self.info().name
     }
 
+    /// The arithmetic operator of Rust for it, or its name.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            OpKind::Add => "+",
+            OpKind::Sub => "-",
+            OpKind::Mul => "*",
+            OpKind::Div => "/",
+            OpKind::Rem => "%",
+            _ => self.name(),
+        }
+    }
+
     /// The operation's class.
     pub const fn class(self) -> Class {
         self.info().class

@@ -106,11 +106,11 @@ pub(super) fn explain(error: &RuleError, site: &Site) -> Diagnostic {
             format!("must be in 0..{rank}"),
         ),
         RuleError::Overflow { op, left, right, dtype } => {
-            let title = format!("`{left} {} {right}` overflows `{dtype}`", sign(*op));
+            let title = format!("`{left} {} {right}` overflows `{dtype}`", op.symbol());
             site.error(codes::CONSTANT_ARITHMETIC, title, "evaluated at specialization")
         }
         RuleError::DivisionByZero { op, left } => {
-            let title = format!("`{left} {} 0` divides by zero", sign(*op));
+            let title = format!("`{left} {} 0` divides by zero", op.symbol());
             site.error(codes::CONSTANT_ARITHMETIC, title, "evaluated at specialization")
         }
         other => site.error(code_of(other), other.to_string(), ""),
@@ -197,17 +197,6 @@ pub(super) fn out_of_bounds(site: &Site, name: &str, axis: usize, offset: i64, s
     };
     site.error(codes::OUT_OF_BOUNDS, title, label)
         .help("`tiles(..)` cuts its last tile to the tensor; `tile(offset, shape)` clips at the end")
-}
-
-fn sign(op: OpKind) -> &'static str {
-    match op {
-        OpKind::Add => "+",
-        OpKind::Sub => "-",
-        OpKind::Mul => "*",
-        OpKind::Div => "/",
-        OpKind::Rem => "%",
-        _ => op.name(),
-    }
 }
 
 impl Diagnostic {

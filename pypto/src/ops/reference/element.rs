@@ -130,57 +130,28 @@ elements! {
     f32, F32, f32, |x| u64::from(x.to_bits()), |bits| f32::from_bits(bits as u32);
 }
 
+/// A `match` over data types in which each arm binds a type name to its Rust type and evaluates the same expression.
+macro_rules! match_dtype {
+    ($dtype:expr, $T:ident => $body:expr, [$($name:ident = $rust:ty),+] $(, else $other:expr)?) => {
+        match $dtype {
+            $($crate::ir::DType::$name => {
+                type $T = $rust;
+                $body
+            })+
+            $(_ => $other,)?
+        }
+    };
+}
+pub(crate) use match_dtype;
+
 /// Evaluates an expression with a type name bound to the Rust type of a [`DType`].
 macro_rules! with_element {
-    ($dtype:expr, $T:ident => $body:expr) => {{
-        use $crate::ir::DType as D;
-        match $dtype {
-            D::Bool => {
-                type $T = bool;
-                $body
-            }
-            D::I8 => {
-                type $T = i8;
-                $body
-            }
-            D::I16 => {
-                type $T = i16;
-                $body
-            }
-            D::I32 => {
-                type $T = i32;
-                $body
-            }
-            D::I64 => {
-                type $T = i64;
-                $body
-            }
-            D::U8 => {
-                type $T = u8;
-                $body
-            }
-            D::U16 => {
-                type $T = u16;
-                $body
-            }
-            D::U32 => {
-                type $T = u32;
-                $body
-            }
-            D::F16 => {
-                type $T = half::f16;
-                $body
-            }
-            D::BF16 => {
-                type $T = half::bf16;
-                $body
-            }
-            D::F32 => {
-                type $T = f32;
-                $body
-            }
-        }
-    }};
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::ops::reference::element::match_dtype!($dtype, $T => $body, [
+            Bool = bool, I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32,
+            F16 = half::f16, BF16 = half::bf16, F32 = f32
+        ])
+    };
 }
 pub(crate) use with_element;
 

@@ -149,39 +149,10 @@ integers! {
 
 /// Evaluates an expression with a type name bound to the Rust type of an integer [`crate::ir::DType`]; `else` for others.
 macro_rules! with_integer {
-    ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {{
-        use $crate::ir::DType as D;
-        match $dtype {
-            D::I8 => {
-                type $T = i8;
-                $body
-            }
-            D::I16 => {
-                type $T = i16;
-                $body
-            }
-            D::I32 => {
-                type $T = i32;
-                $body
-            }
-            D::I64 => {
-                type $T = i64;
-                $body
-            }
-            D::U8 => {
-                type $T = u8;
-                $body
-            }
-            D::U16 => {
-                type $T = u16;
-                $body
-            }
-            D::U32 => {
-                type $T = u32;
-                $body
-            }
-            _ => $other,
-        }
-    }};
+    ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {
+        $crate::ops::reference::element::match_dtype!($dtype, $T => $body, [
+            I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32
+        ], else $other)
+    };
 }
 pub(crate) use with_integer;

@@ -81,10 +81,10 @@ pub enum RuleError {
     #[error("`{}` lacks attribute `{}`, or it has the wrong type", .op.name(), .key.name())]
     Attribute { op: OpKind, key: AttrKey },
 
-    #[error("`{left} {} {right}` overflows `{dtype}`", symbol(*.op))]
+    #[error("`{left} {} {right}` overflows `{dtype}`", .op.symbol())]
     Overflow { op: OpKind, left: i64, right: i64, dtype: DType },
 
-    #[error("`{left} {} 0` divides by zero", symbol(*.op))]
+    #[error("`{left} {} 0` divides by zero", .op.symbol())]
     DivisionByZero { op: OpKind, left: i64 },
 
     #[error("the step of a loop must be positive, found {step}")]
@@ -105,18 +105,6 @@ pub enum RuleError {
 
     #[error("{construct} yields {found} values, expected {expected}")]
     YieldCount { construct: &'static str, expected: usize, found: usize },
-}
-
-/// The operator of Rust for an operation, or its name.
-fn symbol(op: OpKind) -> &'static str {
-    match op {
-        OpKind::Add => "+",
-        OpKind::Sub => "-",
-        OpKind::Mul => "*",
-        OpKind::Div => "/",
-        OpKind::Rem => "%",
-        _ => op.name(),
-    }
 }
 
 fn dtypes_text(set: DTypes) -> String {
