@@ -18,6 +18,7 @@ use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::{DType, Extent, ParamRole, Program, Type, ValueId};
 use crate::language::argument::{Argument, KernelArgument, MAX_RANK};
 use crate::runtime::config::RunConfig;
+use crate::runtime::recording::Execution;
 
 /// A kernel compiled for certain extents; `O` is what it returns. It checks its arguments and can be called from any
 /// thread.
@@ -162,7 +163,7 @@ pub(super) fn call<O: Output>(variant: &Variant, arguments: &mut [Argument<'_>],
         let nothing = O::allocate(&[]).ok_or_else(|| Error::internal("nothing cannot be allocated"))?;
         // SAFETY: `fits` compared element types, ranks and extents with those compiled for; `check_memory` found every
         // tensor contiguous, accessible and apart from those that are written.
-        unsafe { variant.host.call(arguments, threads) }?;
+        unsafe { variant.host.call(arguments, Execution::on(threads)) }?;
         return Ok(nothing);
     }
     call_returning(variant, arguments, threads)
@@ -176,7 +177,7 @@ fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], thre
     all.extend_from_slice(arguments);
     output.arguments(&mut |argument| all.push(argument));
     // SAFETY: as in `call`; the returned tensors are new, and have the extents that the program states.
-    unsafe { variant.host.call(&all, threads) }?;
+    unsafe { variant.host.call(&all, Execution::on(threads)) }?;
     drop(all);
     Ok(output)
 }

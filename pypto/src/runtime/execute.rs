@@ -10,6 +10,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::kernel::{FirstFailure, Kernel, PARALLEL_ABOVE, evaluate, share};
 use super::pool::pool;
+use super::recording::{Execution, Tasks};
 use super::schedule::{Schedule, Word};
 use super::scratch::Buffer;
 
@@ -44,20 +45,25 @@ impl Frame {
         kernels: &[Kernel],
         arguments: &[u64],
         temps: &[*mut u8],
-        threads: usize,
+        execution: Execution<'_>,
     ) -> Result<(), Failure> {
+        let threads = execution.threads;
+        let tasks = execution.begin(schedule, kernels);
         self.words.clear();
         self.words.extend(schedule.words.iter().map(|word| resolve(*word, arguments, temps)));
         if threads <= 1 || schedule.tasks.len() == 1 || self.plan(schedule, kernels, threads) < PARALLEL_ABOVE {
-            for task in &schedule.tasks {
+            for (number, task) in schedule.tasks.iter().enumerate() {
+                if number > 0 && task.waits > 0 {
+                    tasks.ready(number);
+                }
                 let words = &self.words[task.words.0..task.words.1];
                 // SAFETY: the caller's promise; program order respects every edge.
-                unsafe { kernels[task.kernel].run(words, threads)? };
+                unsafe { kernels[task.kernel].run(words, threads, tasks, number)? };
             }
             return Ok(());
         }
         // SAFETY: the caller's promise.
-        unsafe { self.run_graph(schedule, kernels, threads) }
+        unsafe { self.run_graph(schedule, kernels, threads, tasks) }
     }
 
     /// Decides the chunks of each task; returns the estimated time of all.
@@ -80,7 +86,13 @@ impl Frame {
 
     /// # Safety
     /// As for [`Frame::run`].
-    unsafe fn run_graph(&mut self, schedule: &Schedule, kernels: &[Kernel], threads: usize) -> Result<(), Failure> {
+    unsafe fn run_graph(
+        &mut self,
+        schedule: &Schedule,
+        kernels: &[Kernel],
+        threads: usize,
+        tasks: Tasks<'_>,
+    ) -> Result<(), Failure> {
         let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
         ready.clear();
         // Taken from the end, so that tasks run in about program order.
@@ -91,21 +103,21 @@ impl Frame {
         let failure = FirstFailure::default();
         let frame = &*self;
         pool().run(threads, threads, &|_| {
-            while let Some((task, chunk)) = frame.next(&failure) {
+            while let Some((task, chunk)) = frame.next(&failure, tasks) {
                 // A panic must not keep the others waiting for this chunk.
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
                     // SAFETY: the caller's promise; the task is ready, so everything it conflicts with is finished.
-                    unsafe { frame.run_chunk(schedule, kernels, task as usize, chunk as usize) }
+                    unsafe { frame.run_chunk(schedule, kernels, task as usize, chunk as usize, tasks) }
                 }));
                 failure.note(outcome.unwrap_or(Err(Failure::Panicked)));
-                frame.finish_chunk(schedule, task as usize, &failure);
+                frame.finish_chunk(schedule, task as usize, &failure, tasks);
             }
         })?;
         failure.into_result()
     }
 
     /// The next ready chunk; waits for one while tasks are unfinished.
-    fn next(&self, failure: &FirstFailure) -> Option<(u32, u32)> {
+    fn next(&self, failure: &FirstFailure, tasks: Tasks<'_>) -> Option<(u32, u32)> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if failure.is_some() {
@@ -117,7 +129,7 @@ impl Frame {
             if self.unfinished.load(Ordering::Acquire) == 0 {
                 return None;
             }
-            ready = self.changed.wait(ready).unwrap_or_else(PoisonError::into_inner);
+            ready = tasks.wait(|| self.changed.wait(ready).unwrap_or_else(PoisonError::into_inner));
         }
     }
 
@@ -129,16 +141,20 @@ impl Frame {
         kernels: &[Kernel],
         task: usize,
         chunk: usize,
+        tasks: Tasks<'_>,
     ) -> Result<(), Failure> {
         let (kernel, words) = (&kernels[schedule.tasks[task].kernel], schedule.tasks[task].words);
         let words = &self.words[words.0..words.1];
         let iterations = evaluate(&kernel.iterations, words).max(0);
         let (begin, end) = share(iterations, self.chunks[task] as usize, chunk);
+        if begin >= end {
+            return Ok(());
+        }
         // SAFETY: the caller's promise.
-        if begin < end { unsafe { kernel.run_range(words, begin, end) } } else { Ok(()) }
+        tasks.span(task, begin, end, || unsafe { kernel.run_range(words, begin, end) })
     }
 
-    fn finish_chunk(&self, schedule: &Schedule, task: usize, failure: &FirstFailure) {
+    fn finish_chunk(&self, schedule: &Schedule, task: usize, failure: &FirstFailure, tasks: Tasks<'_>) {
         // The last chunk makes what the others wrote visible to those that wait.
         let last = self.left[task].fetch_sub(1, Ordering::AcqRel) == 1;
         if !last && !failure.is_some() {
@@ -148,6 +164,7 @@ impl Frame {
         if last {
             for successor in schedule.successors_of(&schedule.tasks[task]) {
                 if self.waits[*successor as usize].fetch_sub(1, Ordering::AcqRel) == 1 {
+                    tasks.ready(*successor as usize);
                     ready.extend((0..self.chunks[*successor as usize]).map(|chunk| (*successor, chunk)));
                 }
             }

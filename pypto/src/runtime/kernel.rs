@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pool::{Panicked, pool};
+use super::recording::Tasks;
 use super::scratch::{OutOfMemory, with_scratch};
 use crate::artifact::Site;
 use crate::codegen::host::loader::{Image, KernelFn};
@@ -93,22 +94,31 @@ impl Kernel {
         }
     }
 
-    /// Runs all iterations, on several threads where that pays.
+    /// Runs all iterations as task number `task`, on several threads where that pays.
     ///
     /// # Safety
     /// As for [`Kernel::run_range`].
-    pub unsafe fn run(&self, words: &[u64], threads: usize) -> Result<(), Failure> {
+    pub(super) unsafe fn run(
+        &self,
+        words: &[u64],
+        threads: usize,
+        tasks: Tasks<'_>,
+        task: usize,
+    ) -> Result<(), Failure> {
         let iterations = evaluate(&self.iterations, words);
         let chunks = self.chunks(iterations, threads);
-        if chunks <= 1 {
+        if chunks == 0 {
+            return Ok(());
+        }
+        if chunks == 1 {
             // SAFETY: the caller's promise.
-            return if iterations > 0 { unsafe { self.run_range(words, 0, iterations) } } else { Ok(()) };
+            return tasks.span(task, 0, iterations, || unsafe { self.run_range(words, 0, iterations) });
         }
         let failure = FirstFailure::default();
         pool().run(chunks, threads, &|chunk| {
             let (begin, end) = share(iterations, chunks, chunk);
             // SAFETY: the caller's promise; distinct ranges of iterations are independent.
-            failure.note(unsafe { self.run_range(words, begin, end) });
+            failure.note(tasks.span(task, begin, end, || unsafe { self.run_range(words, begin, end) }));
         })?;
         failure.into_result()
     }

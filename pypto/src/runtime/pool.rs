@@ -51,6 +51,8 @@ struct Worker {
 
 thread_local! {
     static IN_JOB: Cell<bool> = const { Cell::new(false) };
+    /// 0, or one more than the index of the worker that this thread is.
+    static LANE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The number of threads that kernels use: `PYPTO_THREADS`, or what the machine offers.
@@ -63,6 +65,11 @@ pub fn thread_count() -> usize {
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
             .min(MAX_THREADS)
     })
+}
+
+/// The place of this thread among those that run a job: 0 is the caller, n the worker n - 1.
+pub fn lane() -> usize {
+    LANE.get()
 }
 
 /// More threads than this are not started.
@@ -211,6 +218,7 @@ impl Pool {
     /// The life of a worker.
     fn work(&self, index: usize) {
         IN_JOB.set(true);
+        LANE.set(index + 1);
         loop {
             if self.take_and_run(Some(index)) {
                 continue;

@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use super::execute::{Frame, resolve};
+use super::execute::{Failure, Frame, resolve};
 use super::interpreted::interpreted;
 use super::kernel::{Code, Kernel};
 use super::record::{Memory, Stop, depends_on_data, record};
+use super::recording::{Execution, PhaseKind};
 use super::region::Base;
 use super::schedule::Schedule;
 use super::scratch::Buffer;
@@ -99,24 +100,39 @@ impl HostProgram {
     /// # Safety
     /// The arguments have the element types, ranks and extents that the program was compiled for, are contiguous, and
     /// nothing that is written shares memory with another argument.
-    pub unsafe fn call(&self, arguments: &[Argument<'_>], threads: usize) -> Result<(), Stop> {
+    pub unsafe fn call(&self, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<(), Stop> {
         let mut stack = [0u64; WORDS];
         let mut heap = Vec::new();
         let words = space(&mut stack, &mut heap, self.sources.len());
-        for (word, source) in words.iter_mut().zip(&self.sources) {
-            *word = source.word(arguments);
+        execution.phase(PhaseKind::Bind, || {
+            for (word, source) in words.iter_mut().zip(&self.sources) {
+                *word = source.word(arguments);
+            }
+        });
+        match execution.arguments {
+            // SAFETY: the caller's promise.
+            Some(dump) => unsafe {
+                dump.around(false, self.program.entry_function(), words, || self.dispatch(words, execution))
+            },
+            // SAFETY: the caller's promise.
+            None => unsafe { self.dispatch(words, execution) },
         }
+    }
+
+    /// # Safety
+    /// As for [`HostProgram::call`].
+    unsafe fn dispatch(&self, words: &[u64], execution: Execution<'_>) -> Result<(), Stop> {
         if self.reads {
             // SAFETY: the caller's promise.
-            return unsafe { self.call_reading(words, threads) };
+            return unsafe { self.call_reading(words, execution) };
         }
         if let Some(schedule) = self.fixed.get() {
             // SAFETY: the caller's promise.
-            return unsafe { self.run(schedule, words, threads) };
+            return unsafe { self.run(schedule, words, execution) };
         }
-        let schedule = self.schedule(words)?;
+        let schedule = execution.phase(PhaseKind::Schedule, || self.schedule(words))?;
         // SAFETY: the caller's promise.
-        unsafe { self.run(&schedule, words, threads) }
+        unsafe { self.run(&schedule, words, execution) }
     }
 
     /// The schedule for these words.
@@ -141,8 +157,8 @@ impl HostProgram {
 
     /// # Safety
     /// As for [`HostProgram::call`].
-    unsafe fn run(&self, schedule: &Schedule, words: &[u64], threads: usize) -> Result<(), Stop> {
-        if let ([task], 0) = (&schedule.tasks[..], schedule.workspace) {
+    unsafe fn run(&self, schedule: &Schedule, words: &[u64], execution: Execution<'_>) -> Result<(), Stop> {
+        if let ([task], 0, None) = (&schedule.tasks[..], schedule.workspace, execution.arguments) {
             let mut stack = [0u64; WORDS];
             let mut heap = Vec::new();
             let arguments = schedule.words_of(task);
@@ -150,17 +166,50 @@ impl HostProgram {
             for (to, word) in resolved.iter_mut().zip(arguments) {
                 *to = resolve(*word, words, &[]);
             }
+            let tasks = execution.begin(schedule, &self.kernels);
             // SAFETY: the caller's promise; the words point into the caller's arguments.
-            return unsafe { self.kernels[task.kernel].run(resolved, threads) }.map_err(Stop::Task);
+            return unsafe { self.kernels[task.kernel].run(resolved, execution.threads, tasks, 0) }.map_err(Stop::Task);
         }
         let mut frame = self.take_frame();
-        let outcome = match frame.workspace.reserve(schedule.workspace) {
+        let workspace = execution.phase(PhaseKind::Workspace, || frame.workspace.reserve(schedule.workspace));
+        let outcome = match workspace {
             // SAFETY: the caller's promise; the workspace has the size that the schedule asks for.
-            Ok(temp) => unsafe { frame.run(schedule, &self.kernels, words, &[temp], threads) },
+            Ok(temp) => unsafe { self.run_tasks(&mut frame, schedule, words, &[temp], execution) },
             Err(refused) => Err(refused.into()),
         };
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).push(frame);
         outcome.map_err(Stop::Task)
+    }
+
+    /// Runs the tasks of a schedule; one by one where their arguments are dumped.
+    ///
+    /// # Safety
+    /// As for [`Frame::run`].
+    unsafe fn run_tasks(
+        &self,
+        frame: &mut Frame,
+        schedule: &Schedule,
+        words: &[u64],
+        temps: &[*mut u8],
+        execution: Execution<'_>,
+    ) -> Result<(), Failure> {
+        let Some(dump) = execution.arguments.filter(|dump| dump.of_tasks()) else {
+            // SAFETY: the caller's promise.
+            return unsafe { frame.run(schedule, &self.kernels, words, temps, execution) };
+        };
+        let tasks = execution.begin(schedule, &self.kernels);
+        for (number, task) in schedule.tasks.iter().enumerate() {
+            let kernel = &self.kernels[task.kernel];
+            let resolved: Vec<u64> = schedule.words_of(task).iter().map(|word| resolve(*word, words, temps)).collect();
+            // SAFETY: the caller's promise; program order respects every edge.
+            let run = || unsafe { kernel.run(&resolved, execution.threads, tasks, number) };
+            match self.program.function(&kernel.name) {
+                // SAFETY: the caller's promise: these are the kernel's arguments.
+                Some(function) => unsafe { dump.around(true, function, &resolved, run) }?,
+                None => run()?,
+            }
+        }
+        Ok(())
     }
 
     fn take_frame(&self) -> Frame {
@@ -171,9 +220,9 @@ impl HostProgram {
     ///
     /// # Safety
     /// As for [`HostProgram::call`].
-    unsafe fn call_reading(&self, words: &[u64], threads: usize) -> Result<(), Stop> {
+    unsafe fn call_reading(&self, words: &[u64], execution: Execution<'_>) -> Result<(), Stop> {
         let frame = self.take_frame();
-        let mut memory = Running { host: self, frame, words, threads, buffers: Vec::new(), pointers: Vec::new() };
+        let mut memory = Running { host: self, frame, words, execution, buffers: Vec::new(), pointers: Vec::new() };
         let rest = record(&self.program, &self.kernel_index, words, Some(&mut memory))?;
         memory.run(rest)?;
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).push(memory.frame);
@@ -251,7 +300,7 @@ struct Running<'a> {
     host: &'a HostProgram,
     frame: Frame,
     words: &'a [u64],
-    threads: usize,
+    execution: Execution<'a>,
     buffers: Vec<Buffer>,
     pointers: Vec<*mut u8>,
 }
@@ -261,9 +310,9 @@ impl Memory for Running<'_> {
         if schedule.tasks.is_empty() {
             return Ok(());
         }
-        let (kernels, temps) = (&self.host.kernels, &self.pointers);
+        let Running { host, frame, words, execution, pointers, .. } = self;
         // SAFETY: `call_reading` has its caller's promise, and temporaries were allocated as the schedule asked.
-        unsafe { self.frame.run(&schedule, kernels, self.words, temps, self.threads) }.map_err(Stop::Task)
+        unsafe { host.run_tasks(frame, &schedule, words, pointers, *execution) }.map_err(Stop::Task)
     }
 
     fn read(&mut self, base: Base, offset: usize, dtype: DType) -> u64 {

@@ -3,8 +3,10 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::dfx::dump_args::{ArgumentsDump, Stage, Whose};
 use super::kernel::{Code, Failure, Interpreted, Kernel};
 use super::program::HostProgram;
+use super::recording::{Detail, Execution, PhaseKind, Recording};
 use crate::artifact::Site;
 use crate::ir::builder::ForLoop;
 use crate::ir::{
@@ -123,7 +125,7 @@ fn tasks_wait_for_what_they_read() {
         let mut x: Vec<f32> = (0..rows * 8).map(|i| i as f32).collect();
         let mut y = vec![0.0; rows * 8];
         // SAFETY: two separate tensors of equal extents.
-        unsafe { program.call(&[argument(&mut x), argument(&mut y)], 2) }.unwrap();
+        unsafe { program.call(&[argument(&mut x), argument(&mut y)], Execution::on(2)) }.unwrap();
         assert!(x.iter().zip(&y).all(|(x, y)| *y == (x + 1.0) * 2.0));
     }
 }
@@ -133,11 +135,11 @@ fn a_failing_task_ends_the_call_and_a_bad_view_starts_none() {
     let program = blocks();
     let (mut x, mut y) = (vec![1000.0; 64], vec![0.0; 64]);
     // SAFETY: as above.
-    let stop = unsafe { program.call(&[argument(&mut x), argument(&mut y)], 2) }.unwrap_err();
+    let stop = unsafe { program.call(&[argument(&mut x), argument(&mut y)], Execution::on(2)) }.unwrap_err();
     assert!(format!("{stop:?}").contains("too much"));
     let (mut x, mut y) = (vec![0.0; 48], vec![7.0; 48]);
     // SAFETY: as above; six rows are not a multiple of four.
-    let stop = unsafe { program.call(&[argument(&mut x), argument(&mut y)], 1) }.unwrap_err();
+    let stop = unsafe { program.call(&[argument(&mut x), argument(&mut y)], Execution::on(1)) }.unwrap_err();
     assert!(format!("{stop:?}").contains("the view [4, 8] at [4, 0] exceeds the tensor [6, 8]"));
     assert!(y.iter().all(|y| *y == 7.0));
 }
@@ -163,7 +165,61 @@ fn reading_an_element_runs_the_tasks_before() {
     for (start, expected) in [(0.0, 0.0), (5.0, 6.0)] {
         let (mut x, mut y) = (vec![start; 32], vec![0.0; 32]);
         // SAFETY: two separate tensors of the declared extents.
-        unsafe { program.call(&[argument(&mut x), argument(&mut y)], 2) }.unwrap();
+        unsafe { program.call(&[argument(&mut x), argument(&mut y)], Execution::on(2)) }.unwrap();
         assert!(y.iter().all(|y| *y == expected));
     }
+}
+
+#[test]
+fn a_recording_has_every_task_once_and_in_the_order_of_the_edges() {
+    let program = blocks();
+    for (threads, detail) in [(1, Detail::Kernels), (2, Detail::Dispatch), (2, Detail::Orchestration)] {
+        let (mut x, mut y) = (vec![1.0; 16 * 8], vec![0.0; 16 * 8]);
+        let recording = Recording::new(detail);
+        let execution = Execution { recording: Some(&recording), ..Execution::on(threads) };
+        // SAFETY: two separate tensors of equal extents.
+        unsafe { program.call(&[argument(&mut x), argument(&mut y)], execution) }.unwrap();
+        let log = recording.into_log();
+        assert_eq!(
+            log.tasks.iter().map(|t| &*t.kernel).collect::<Vec<_>>(),
+            [["increment"; 4], ["double"; 4]].concat()
+        );
+        assert_eq!(log.edges, [(0, 4), (1, 5), (2, 6), (3, 7)]);
+        let span = |task| *log.spans.iter().find(|span| span.task == task).expect("every task ran");
+        assert_eq!(log.spans.len(), 8);
+        assert!(log.spans.iter().all(|span| span.started <= span.finished && (span.begin, span.end) == (0, 1)));
+        assert!(log.edges.iter().all(|(from, to)| span(*from).finished <= span(*to).started));
+        assert!(log.tasks.iter().all(|task| task.ready.is_some() == (detail >= Detail::Dispatch)));
+        let kinds: Vec<PhaseKind> = log.phases.iter().map(|phase| phase.kind).collect();
+        let orchestration = [PhaseKind::Bind, PhaseKind::Schedule, PhaseKind::Workspace];
+        assert_eq!(orchestration.iter().all(|kind| kinds.contains(kind)), detail == Detail::Orchestration);
+    }
+}
+
+#[test]
+fn dumped_arguments_are_those_before_and_after_each_task() {
+    let program = blocks();
+    let (mut x, mut y) = (vec![1.0; 4 * 8], vec![0.0; 4 * 8]);
+    let dump = ArgumentsDump::new(Whose::Tasks, 3 * 128);
+    let execution = Execution { arguments: Some(&dump), ..Execution::on(2) };
+    // SAFETY: two separate tensors of equal extents.
+    unsafe { program.call(&[argument(&mut x), argument(&mut y)], execution) }.unwrap();
+    let content = dump.into_content();
+    let entry = |e: &super::dfx::dump_args::Entry| (e.task, e.parameter.clone(), e.stage, e.offset);
+    let of = |task, name: &str, stage, offset| (task, name.to_owned(), stage, offset);
+    assert_eq!(
+        content.entries.iter().map(entry).collect::<Vec<_>>(),
+        [
+            of(None, "x", Stage::Before, Some(0)),
+            of(Some(0), "from", Stage::Before, Some(128)),
+            of(Some(0), "to", Stage::After, Some(256)),
+            of(Some(1), "from", Stage::Before, None),
+            of(Some(1), "to", Stage::After, None),
+            of(None, "y", Stage::After, None),
+        ]
+    );
+    let values: Vec<f32> = content.payload.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+    assert_eq!(values, [[1.0; 32], [1.0; 32], [2.0; 32]].concat());
+    assert!(content.entries[0].extents == Some(vec![4, 8]) && content.entries[0].dtype == "f32");
+    assert!(y.iter().all(|y| *y == 4.0));
 }

@@ -1,0 +1,7 @@
+//! Diagnostics of a dispatch, as files: what ran when, what waited for what, which values went in and out.
+//!
+//! The formats are in `docs/dfx.md`.
+
+pub mod deps;
+pub mod dump_args;
+pub mod swimlane;

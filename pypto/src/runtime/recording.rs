@@ -1,0 +1,224 @@
+//! What one call did: the tasks of its schedules, their edges, and which thread ran which iterations of which kernel when.
+//!
+//! A call is recorded only on request; otherwise a task costs one more branch. Recording changes neither the order of
+//! tasks nor how they are cut into chunks, so a recorded call computes what any call computes.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::dfx::dump_args::ArgumentsDump;
+use super::kernel::Kernel;
+use super::pool::lane;
+use super::schedule::Schedule;
+
+/// How much is recorded; each level has everything of those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// Which iterations of which kernel ran where and when.
+    Kernels,
+    /// When each task became ready.
+    Dispatch,
+    /// When threads waited for tasks.
+    Scheduler,
+    /// What the call did besides: binding of arguments, making of schedules, memory for temporaries.
+    Orchestration,
+}
+
+/// Filled by the calls that it is passed to.
+pub struct Recording {
+    detail: Detail,
+    start: Instant,
+    log: Mutex<Log>,
+}
+
+/// What was recorded. Times count from the making of the [`Recording`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Log {
+    /// Tasks in program order.
+    pub tasks: Vec<TaskRecord>,
+    /// `(from, to)`: task `to` waited for task `from`.
+    pub edges: Vec<(u32, u32)>,
+    /// Pieces of tasks, in the order in which they ended.
+    pub spans: Vec<Span>,
+    pub phases: Vec<Phase>,
+}
+
+/// A task of a recorded call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskRecord {
+    pub kernel: String,
+    /// When everything that it waits for was finished; `None` below [`Detail::Dispatch`].
+    pub ready: Option<Duration>,
+}
+
+/// Iterations `begin..end` of a task's kernel, run by one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub task: u32,
+    /// 0 is the calling thread, n the worker n - 1 of the pool.
+    pub lane: usize,
+    pub begin: i64,
+    pub end: i64,
+    pub started: Duration,
+    pub finished: Duration,
+}
+
+/// What a thread did besides running kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    pub kind: PhaseKind,
+    pub lane: usize,
+    pub started: Duration,
+    pub finished: Duration,
+}
+
+/// The kinds of [`Phase`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseKind {
+    /// Arguments become words.
+    Bind,
+    /// The schedule is made, or found.
+    Schedule,
+    /// Temporaries get memory.
+    Workspace,
+    /// A thread waits for a task to become ready.
+    Wait,
+}
+
+impl PhaseKind {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PhaseKind::Bind => "bind",
+            PhaseKind::Schedule => "schedule",
+            PhaseKind::Workspace => "workspace",
+            PhaseKind::Wait => "wait",
+        }
+    }
+
+    const fn detail(self) -> Detail {
+        match self {
+            PhaseKind::Wait => Detail::Scheduler,
+            _ => Detail::Orchestration,
+        }
+    }
+}
+
+impl Recording {
+    /// An empty recording, whose clock starts now.
+    pub fn new(detail: Detail) -> Recording {
+        Recording { detail, start: Instant::now(), log: Mutex::default() }
+    }
+
+    /// How much is recorded.
+    pub fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    /// What was recorded so far.
+    pub fn into_log(self) -> Log {
+        self.log.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Adds the tasks of a schedule; returns the number of its first one.
+    fn add(&self, schedule: &Schedule, kernels: &[Kernel]) -> u32 {
+        let now = self.now();
+        let wants_ready = self.detail >= Detail::Dispatch;
+        let mut log = self.log();
+        let first = log.tasks.len() as u32;
+        for task in &schedule.tasks {
+            let ready = (wants_ready && task.waits == 0).then_some(now);
+            log.tasks.push(TaskRecord { kernel: kernels[task.kernel].name.clone(), ready });
+        }
+        for (from, task) in schedule.tasks.iter().enumerate() {
+            let edges = schedule.successors_of(task).iter().map(|to| (first + from as u32, first + to));
+            log.edges.extend(edges);
+        }
+        first
+    }
+
+    fn phase<R>(&self, kind: PhaseKind, f: impl FnOnce() -> R) -> R {
+        if self.detail < kind.detail() {
+            return f();
+        }
+        let started = self.now();
+        let result = f();
+        let phase = Phase { kind, lane: lane(), started, finished: self.now() };
+        self.log().phases.push(phase);
+        result
+    }
+}
+
+/// How a call runs.
+#[derive(Clone, Copy)]
+pub struct Execution<'r> {
+    /// Threads, the caller included.
+    pub threads: usize,
+    pub recording: Option<&'r Recording>,
+    pub arguments: Option<&'r ArgumentsDump>,
+}
+
+impl<'r> Execution<'r> {
+    /// Runs on so many threads, unobserved.
+    pub fn on(threads: usize) -> Execution<'r> {
+        Execution { threads, recording: None, arguments: None }
+    }
+
+    /// Does something that is a phase of the call.
+    pub(super) fn phase<R>(self, kind: PhaseKind, f: impl FnOnce() -> R) -> R {
+        match self.recording {
+            Some(recording) => recording.phase(kind, f),
+            None => f(),
+        }
+    }
+
+    /// Starts a schedule; its tasks are recorded through the result.
+    pub(super) fn begin(self, schedule: &Schedule, kernels: &[Kernel]) -> Tasks<'r> {
+        Tasks { recording: self.recording.map(|recording| (recording, recording.add(schedule, kernels))) }
+    }
+}
+
+/// The running tasks of a schedule.
+#[derive(Clone, Copy)]
+pub(super) struct Tasks<'r> {
+    /// With the number of the schedule's first task.
+    recording: Option<(&'r Recording, u32)>,
+}
+
+impl Tasks<'_> {
+    /// Runs iterations of a task.
+    pub(super) fn span<R>(self, task: usize, begin: i64, end: i64, f: impl FnOnce() -> R) -> R {
+        let Some((recording, first)) = self.recording else { return f() };
+        let started = recording.now();
+        let result = f();
+        let span = Span { task: first + task as u32, lane: lane(), begin, end, started, finished: recording.now() };
+        recording.log().spans.push(span);
+        result
+    }
+
+    /// Notes that a task became ready.
+    pub(super) fn ready(self, task: usize) {
+        if let Some((recording, first)) = self.recording
+            && recording.detail >= Detail::Dispatch
+        {
+            let now = recording.now();
+            recording.log().tasks[first as usize + task].ready = Some(now);
+        }
+    }
+
+    /// Waits for a task to become ready.
+    pub(super) fn wait<R>(self, f: impl FnOnce() -> R) -> R {
+        match self.recording {
+            Some((recording, _)) => recording.phase(PhaseKind::Wait, f),
+            None => f(),
+        }
+    }
+}
