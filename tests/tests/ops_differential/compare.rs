@@ -8,6 +8,7 @@ use pypto::ir::{DType, Program, verify};
 use pypto::language::argument::{Argument, MAX_RANK, TensorArgument};
 use pypto::runtime::config::RunConfig;
 use pypto::runtime::program::HostProgram;
+use pypto::runtime::recording::Execution;
 
 use super::data::{element, is_nan, show};
 use super::session::{Parameter, Session};
@@ -107,7 +108,7 @@ fn run(program: &Program, host: &HostProgram, expected: &mut [Buffer], actual: &
     let interpreted = unsafe { interpreter::run(program, &arguments, Options::default()) };
     let arguments: Vec<Argument<'_>> = actual.iter_mut().map(Buffer::argument).collect();
     // SAFETY: as above.
-    let native = unsafe { host.call(&arguments, 2) };
+    let native = unsafe { host.call(&arguments, Execution::on(2)) };
     [interpreted.err().map(|e| format!("{e:?}")), native.err().map(|e| format!("{e:?}"))]
 }
 
