@@ -6,6 +6,7 @@ extern crate self as pypto;
 pub mod artifact;
 pub mod codegen;
 pub mod compile;
+pub mod config;
 pub mod diagnostics;
 pub mod frontend;
 pub mod ir;
@@ -17,6 +18,9 @@ pub mod prelude;
 pub mod runtime;
 pub mod tools;
 
+pub use artifact::CompiledProgram;
+pub use compile::compile;
+pub use config::{CompileOptions, RunConfig};
 pub use jit::{Error, Result};
 pub use pypto_macros::{function, jit, program};
 

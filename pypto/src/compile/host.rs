@@ -1,82 +1,34 @@
-//! Compilation for the host.
+//! Compilation for the host: its passes, then code for every kernel, in parallel.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::dump::Dump;
-use super::options::{CompileOptions, Platform};
+use super::engine::{Engine, engine};
+use super::error::CompileError;
+use super::settings::{Output, Settings};
 use crate::artifact::{HostExecutable, HostKernel, KernelCode, Site};
-use crate::codegen::host::compile::{CompileError as CodegenError, compile_object, llvm_text};
-use crate::codegen::host::cpu::{Target, host_identity};
+use crate::codegen::host::compile::{CompileError as CodegenError, compile_text, llvm_text};
+use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::print_module;
+use crate::codegen::host::llvm::LlvmError;
 use crate::codegen::host::lower::{self, LoweredKernel};
+use crate::config::{OptimizationStrategy, PassDumpLevel};
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::frontend::generic;
-use crate::frontend::instantiate::{describe, instantiate};
-use crate::frontend::specialization::Specialization;
 use crate::ir::{Function, IndexExpr, Program};
-use crate::passes::manager::{DumpSink, PassOptions};
+use crate::passes::manager::{DumpSink, PassOptions, PassReport};
 use crate::passes::pipeline::PassPipeline;
 use crate::passes::tensor_tiling::Limits;
 
-/// What runs kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// Machine code for this CPU.
-    Native(Target),
-    Interpreter,
-}
-
-/// The engine that a platform stands for.
-pub fn engine(platform: Platform) -> Engine {
-    match platform {
-        Platform::Host => Engine::Native(Target::host()),
-        Platform::Interpreter => Engine::Interpreter,
-    }
-}
-
-impl Engine {
-    /// A text that differs wherever the code may differ: the CPU, and the number of threads that work is cut for.
-    pub fn identity(self, threads: usize) -> String {
-        match self {
-            Engine::Native(target) => format!("{} x {threads} on {}", target.isa.name(), host_identity()),
-            Engine::Interpreter => "interpreter".to_owned(),
-        }
-    }
-}
-
-/// Why nothing was compiled.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum CompileError {
-    /// The kernel is wrong.
-    #[error("{0}")]
-    Kernel(Diagnostics),
-    /// A dump could not be written.
-    #[error("cannot write a dump: {0}")]
-    Dump(String),
-    /// A stage broke its own rules.
-    #[error("{0}")]
-    Internal(String),
-}
-
-impl From<Diagnostics> for CompileError {
-    fn from(list: Diagnostics) -> CompileError {
-        CompileError::Kernel(list)
-    }
-}
-
-impl From<std::io::Error> for CompileError {
-    fn from(error: std::io::Error) -> CompileError {
-        CompileError::Dump(error.to_string())
-    }
-}
-
 /// A compiled program, and how it went.
 #[derive(Clone, Debug)]
-pub struct Compiled {
+pub struct Built {
     pub executable: HostExecutable,
     pub times: Times,
+    /// Times of passes, and dumps where they were asked for.
+    pub passes: PassReport,
+    /// The texts of kernels, where an artifact is to be written.
+    pub listings: Vec<Listing>,
     /// Why kernels run by the interpreter although machine code was asked for.
     pub fallbacks: Vec<Fallback>,
 }
@@ -90,6 +42,15 @@ pub struct Times {
     pub codegen: Duration,
 }
 
+/// The texts that a kernel's object was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    pub kernel: String,
+    pub lir: String,
+    /// LLVM IR.
+    pub ll: String,
+}
+
 /// A kernel that machine code was not made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fallback {
@@ -97,66 +58,60 @@ pub struct Fallback {
     pub reason: String,
 }
 
-/// The program of a specialization, after the passes for the host.
+/// Runs the passes of the host.
+pub(super) fn run_passes(program: &mut Program, settings: &Settings) -> Result<PassReport, Diagnostics> {
+    let limits = Limits::for_threads(settings.threads);
+    let pipeline = match settings.strategy {
+        OptimizationStrategy::Default => PassPipeline::host(limits),
+        OptimizationStrategy::DebugTileOptimization => PassPipeline::host_without_optimizations(limits),
+    };
+    pipeline.options(pass_options(settings)).run(program)
+}
+
+/// How passes are run with these settings; dumps stay in memory until the artifact is written.
+fn pass_options(settings: &Settings) -> PassOptions {
+    let dump = match settings.dump_passes {
+        PassDumpLevel::None => DumpSink::Nowhere,
+        _ => DumpSink::Memory,
+    };
+    PassOptions { verify: settings.verification, dump, locations: settings.dump_passes == PassDumpLevel::Explicit }
+}
+
+/// Compiles a program: the passes, then code for every kernel.
 ///
 /// # Errors
-/// What is wrong in the kernel.
-pub fn lower(
-    function: &'static generic::Function,
-    specialization: &Specialization,
-    options: &CompileOptions,
-) -> Result<Program, CompileError> {
-    let mut program = instantiate(function, specialization)?;
-    run_passes(&mut program, options)
-        .map_err(|problems| CompileError::Kernel(problems.with_note(&describe(function, specialization))))?;
-    Ok(program)
-}
-
-fn run_passes(program: &mut Program, options: &CompileOptions) -> Result<(), Diagnostics> {
-    let dump = options.dump_dir.clone().map_or(DumpSink::Nowhere, DumpSink::Directory);
-    let pipeline = PassPipeline::host(Limits::for_threads(options.threads));
-    pipeline.options(PassOptions { verify: options.verify, dump }).run(program).map(drop)
-}
-
-/// Compiles a specialization.
-///
-/// # Errors
-/// What is wrong in the kernel.
-pub fn compile(
-    function: &'static generic::Function,
-    specialization: &Specialization,
-    options: &CompileOptions,
-) -> Result<Compiled, CompileError> {
-    let start = Instant::now();
-    let program = lower(function, specialization, options)?;
-    generate(program, start.elapsed(), options)
-}
-
-/// Compiles a program that was built or parsed, not captured: the passes for the host, then code for every kernel.
-///
-/// # Errors
-/// What the passes find wrong in the program.
-pub fn compile_program(mut program: Program, options: &CompileOptions) -> Result<Compiled, CompileError> {
-    let start = Instant::now();
-    run_passes(&mut program, options)?;
-    generate(program, start.elapsed(), options)
-}
-
-/// Code for every kernel of a program after the passes, which took `frontend`.
-fn generate(program: Program, frontend: Duration, options: &CompileOptions) -> Result<Compiled, CompileError> {
-    let dump = Dump::new(options.dump_dir.as_deref())?;
-    let start = Instant::now();
-    let engine = engine(options.platform);
-    let outcomes = in_parallel(&kernels(&program), |kernel| compile_kernel(kernel, engine, &dump));
-    let mut kernels = Vec::new();
-    let mut fallbacks = Vec::new();
-    for outcome in outcomes {
-        let (kernel, fallback) = outcome?;
-        kernels.push(kernel);
-        fallbacks.extend(fallback);
+/// What the passes find wrong in the program; a platform without a code generator.
+pub fn build(mut program: Program, settings: &Settings) -> Result<Built, CompileError> {
+    if !settings.platform.is_host() {
+        PassPipeline::shared().options(pass_options(settings)).run(&mut program)?;
+        return Err(CompileError::NoCodeGenerator { platform: settings.platform, program: program.name });
     }
-    let times = Times { frontend, codegen: start.elapsed() };
-    Ok(Compiled { executable: HostExecutable { program, kernels }, times, fallbacks })
+    let start = Instant::now();
+    let passes = run_passes(&mut program, settings)?;
+    let frontend = start.elapsed();
+    let start = Instant::now();
+    let engine = engine(settings.platform);
+    let listed = settings.output != Output::None;
+    let outcomes = in_parallel(&kernels(&program), |kernel| compile_kernel(kernel, engine, listed));
+    let mut built = Built {
+        executable: HostExecutable {
+            program: Program { name: String::new(), functions: Vec::new(), entry: 0 },
+            kernels: Vec::new(),
+        },
+        times: Times::default(),
+        passes,
+        listings: Vec::new(),
+        fallbacks: Vec::new(),
+    };
+    for outcome in outcomes {
+        let Outcome { kernel, fallback, listing } = outcome?;
+        built.executable.kernels.push(kernel);
+        built.fallbacks.extend(fallback);
+        built.listings.extend(listing);
+    }
+    built.executable.program = program;
+    built.times = Times { frontend, codegen: start.elapsed() };
+    Ok(built)
 }
 
 /// The functions that the entry calls.
@@ -192,30 +147,38 @@ fn in_parallel<R: Send>(kernels: &[&Function], f: impl Fn(&Function) -> R + Sync
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-type Outcome = Result<(HostKernel, Option<Fallback>), CompileError>;
+/// What became of one kernel.
+struct Outcome {
+    kernel: HostKernel,
+    fallback: Option<Fallback>,
+    listing: Option<Listing>,
+}
 
-fn compile_kernel(function: &Function, engine: Engine, dump: &Dump) -> Outcome {
-    let Engine::Native(target) = engine else { return Ok((interpreted(function), None)) };
+fn compile_kernel(function: &Function, engine: Engine, listed: bool) -> Result<Outcome, CompileError> {
+    let Engine::Native(target) = engine else {
+        return Ok(Outcome { kernel: interpreted(function), fallback: None, listing: None });
+    };
     let fall_back = |reason: String| {
         let fallback = Fallback { kernel: function.name.clone(), reason };
-        Ok((interpreted(function), Some(fallback)))
+        Ok(Outcome { kernel: interpreted(function), fallback: Some(fallback), listing: None })
     };
     let lowered = match lower::lower(function, target) {
         Ok(lowered) => lowered,
         Err(diagnostic) => return fall_back(diagnostic.title),
     };
-    dump.write(&format!("{}.lir", function.name), || print_module(&lowered.module))?;
-    if dump.is_wanted() {
-        let text = llvm_text(&lowered.module).unwrap_or_else(|error| format!("; {error}\n"));
-        dump.write(&format!("{}.ll", function.name), || text)?;
-    }
-    match compile_object(&lowered.module) {
-        Ok(bytes) => Ok((native(function, lowered, bytes), None)),
-        Err(CodegenError::Llvm(error @ crate::codegen::host::llvm::LlvmError::NotFound(_))) => {
-            fall_back(error.to_string())
-        }
-        Err(error) => Err(CompileError::Internal(format!("kernel `{}`: {error}", function.name))),
-    }
+    let text = match llvm_text(&lowered.module) {
+        Ok(text) => text,
+        Err(CodegenError::Llvm(error @ LlvmError::NotFound(_))) => return fall_back(error.to_string()),
+        Err(error) => return Err(internal(function, &error)),
+    };
+    let bytes = compile_text(lowered.module.target, &text).map_err(|error| internal(function, &error))?;
+    let listing =
+        listed.then(|| Listing { kernel: function.name.clone(), lir: print_module(&lowered.module), ll: text });
+    Ok(Outcome { kernel: native(function, lowered, bytes), fallback: None, listing })
+}
+
+fn internal(function: &Function, error: &CodegenError) -> CompileError {
+    CompileError::Internal(format!("kernel `{}`: {error}", function.name))
 }
 
 fn native(function: &Function, lowered: LoweredKernel, bytes: Vec<u8>) -> HostKernel {

@@ -1,13 +1,19 @@
-//! The driver: from a captured function and a specialization to a host executable.
+//! The driver: from a program, or from a captured function and a specialization, to code.
 //!
 //! Instantiation, the passes, lowering, LLVM, in this order; every stage reports [`Diagnostics`](crate::diagnostics). A
 //! machine without libLLVM, and a kernel that the code generator does not know, run by the interpreter with the same
-//! results.
+//! results. For Ascend platforms the shared passes run, and then it is an error that code generation is not there yet.
 
-pub mod dump;
+pub mod driver;
+pub mod engine;
+pub mod error;
 pub mod host;
-pub mod manifest;
-pub mod options;
+pub mod settings;
 
-pub use host::{CompileError, Compiled, Engine, compile, compile_program, engine, lower};
-pub use options::{CompileOptions, Platform};
+pub use driver::{compile, compile_specialization, lower};
+pub use engine::{Engine, engine};
+pub use error::CompileError;
+pub use host::{Built, Fallback, Listing, build};
+pub use settings::{Output, Settings};
+
+pub use crate::config::{CompileOptions, Platform};

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Element type of a scalar, tile or tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DType {
     /// One byte in memory, 0 or 1.
     Bool,

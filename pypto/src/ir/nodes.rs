@@ -77,7 +77,8 @@ impl FunctionKind {
 }
 
 /// How a parameter's memory is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     In,
     /// Written in full before any read.

@@ -8,21 +8,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
-use super::check::{check_sizes, is_contiguous, loc};
-use super::error::{Error, Result};
+use super::check::{check_sizes, loc};
 use super::events::{self, Event, Origin};
 use super::key::{Change, Key};
 use super::meta::MetaValues;
 use super::variant::Variant;
+use crate::artifact::{CompiledProgram, HostExecutable, packed};
 use crate::codegen::host::emit_llvm::EMITTER_VERSION;
 use crate::codegen::host::object_cache::{self, object_cache};
-use crate::compile::{self, CompileOptions, Compiled, manifest};
+use crate::compile::{self, Built, Settings};
 use crate::diagnostics::{Diagnostic, Severity, codes};
 use crate::frontend::generic::Function;
-use crate::frontend::specialization::{ArgumentSpec, Specialization};
+use crate::frontend::specialization::{ArgumentSpec, ParamSpec, Specialization};
 use crate::ir::DType;
 use crate::language::argument::Argument;
-use crate::runtime::config::RunConfig;
+use crate::runtime::error::{Error, Result};
 use crate::runtime::program::HostProgram;
 
 /// From this many variants of a kernel on, each further power of two is worth a warning.
@@ -70,8 +70,8 @@ pub fn find(
         return Ok(variant);
     }
     let samples: Vec<ArgumentSpec> = arguments.iter().map(argument_spec).collect();
-    let options = RunConfig::of_environment().compile_options();
-    let key = key(function, types, meta, &samples, &options)?;
+    let settings = Settings::of_calls()?;
+    let key = key(function, types, meta, &samples, &settings)?;
     let flights = || memory().flights.lock().unwrap_or_else(PoisonError::into_inner);
     let flight = flights().entry(key.clone()).or_default().clone();
     let _landing = flight.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +79,7 @@ pub fn find(
         events::count(&events::WAITED);
         return Ok(variant);
     }
-    let variant = make(function, key.clone(), &options);
+    let variant = make(function, key.clone(), &settings);
     flights().remove(&key);
     let variant: &'static Variant = Box::leak(Box::new(variant?));
     memory().variants.write().unwrap_or_else(PoisonError::into_inner).entry(hash).or_default().push(variant);
@@ -95,7 +95,7 @@ fn look_up(hash: u64, fits: impl Fn(&Variant) -> bool) -> Option<&'static Varian
 pub fn argument_spec(argument: &Argument<'_>) -> ArgumentSpec {
     match argument {
         Argument::Tensor(t) => {
-            ArgumentSpec::Tensor { dtype: t.dtype, dims: t.dims().to_vec(), contiguous: is_contiguous(t) }
+            ArgumentSpec::Tensor { dtype: t.dtype, dims: t.dims().to_vec(), contiguous: t.is_contiguous() }
         }
         Argument::Scalar(s) => ArgumentSpec::Scalar { dtype: s.dtype, bits: s.bits },
     }
@@ -135,25 +135,67 @@ pub fn key(
     types: &[DType],
     meta: Option<&MetaValues>,
     samples: &[ArgumentSpec],
-    options: &CompileOptions,
+    settings: &Settings,
 ) -> Result<Key> {
     let metas: Vec<(&str, i64)> = meta.into_iter().flat_map(MetaValues::iter).collect();
     check_sizes(function, samples).map_err(Error::call)?;
     let specialization = Specialization::for_call(function, types, samples, &metas).map_err(Error::call)?;
-    Ok(Key::new(function, specialization, compile::engine(options.platform).identity(options.threads)))
+    Ok(Key::new(function, specialization, compile::engine(settings.platform).identity(settings.threads)))
 }
 
 /// Loads the variant from disk, or compiles it and stores it there.
 ///
 /// # Errors
 /// What is wrong in the kernel.
-pub fn make(function: &'static Function, key: Key, options: &CompileOptions) -> Result<Variant> {
+pub fn make(function: &'static Function, key: Key, settings: &Settings) -> Result<Variant> {
     let start = Instant::now();
-    let on_disk = if options.cache { from_disk(&key) } else { None };
-    let (host, origin) = match on_disk {
-        Some(host) => (host, Origin::DiskCache),
-        None => (compile_now(function, &key, options)?, Origin::Compiled),
+    let Ready { host, origin, .. } = ready(function, &key, settings)?;
+    Ok(finish(function, key, host, origin, start))
+}
+
+/// As [`make`], with the executable kept as an artifact.
+///
+/// # Errors
+/// What is wrong in the kernel.
+pub fn make_artifact(function: &'static Function, key: Key, settings: &Settings) -> Result<(Variant, CompiledProgram)> {
+    let start = Instant::now();
+    let Ready { executable, host, origin } = ready(function, &key, settings)?;
+    let fixed: Vec<Option<u64>> = key.specialization.params.iter().map(fixed_bits).collect();
+    let artifact = CompiledProgram::of_build(executable, settings.platform, None, &fixed);
+    artifact.set_loaded(host.clone());
+    Ok((finish(function, key, host, origin, start), artifact))
+}
+
+/// The bits of a scalar that is part of the key.
+fn fixed_bits(param: &ParamSpec) -> Option<u64> {
+    match param {
+        ParamSpec::Scalar { value } => *value,
+        ParamSpec::Tensor { .. } => None,
+    }
+}
+
+/// An executable that was loaded.
+struct Ready {
+    executable: HostExecutable,
+    host: Arc<HostProgram>,
+    origin: Origin,
+}
+
+fn ready(function: &'static Function, key: &Key, settings: &Settings) -> Result<Ready> {
+    let load = |executable: HostExecutable, origin| {
+        let host = HostProgram::load(executable.clone()).map_err(|e| Error::internal(e.to_string()))?;
+        Ok(Ready { executable, host: Arc::new(host), origin })
     };
+    let on_disk = if settings.uses_cache() { from_disk(key) } else { None };
+    // An entry that cannot be loaded is a miss.
+    match on_disk.and_then(|executable| load(executable, Origin::DiskCache).ok()) {
+        Some(ready) => Ok(ready),
+        None => load(compile_now(function, key, settings)?, Origin::Compiled),
+    }
+}
+
+/// Counts the variant and tells of it.
+fn finish(function: &'static Function, key: Key, host: Arc<HostProgram>, origin: Origin, start: Instant) -> Variant {
     events::count(if origin == Origin::Compiled { &events::COMPILED } else { &events::LOADED });
     let variant = Variant::new(function, key, host);
     let mut event = Event {
@@ -166,34 +208,33 @@ pub fn make(function: &'static Function, key: Key, options: &CompileOptions) -> 
     };
     remember(function, &mut event);
     events::publish(&event);
-    Ok(variant)
+    variant
 }
 
 /// Where the executable of a key lies on disk.
 fn disk_key(key: &Key) -> object_cache::Key {
     object_cache::key(&[
         b"executable",
-        &manifest::FORMAT.to_le_bytes(),
+        &packed::FORMAT.to_le_bytes(),
         &EMITTER_VERSION.to_le_bytes(),
         env!("PYPTO_SOURCE_HASH").as_bytes(),
         key.digest().as_bytes(),
     ])
 }
 
-fn from_disk(key: &Key) -> Option<HostProgram> {
-    let bytes = object_cache().get(&disk_key(key))?;
-    HostProgram::load(manifest::from_bytes(&bytes)?).ok()
+fn from_disk(key: &Key) -> Option<HostExecutable> {
+    packed::from_bytes(&object_cache().get(&disk_key(key))?)
 }
 
-fn compile_now(function: &'static Function, key: &Key, options: &CompileOptions) -> Result<HostProgram> {
-    let Compiled { executable, fallbacks, .. } = compile::compile(function, &key.specialization, options)?;
+fn compile_now(function: &'static Function, key: &Key, settings: &Settings) -> Result<HostExecutable> {
+    let Built { executable, fallbacks, .. } = compile::compile_specialization(function, &key.specialization, settings)?;
     events::fallbacks(key, &fallbacks);
-    if options.cache
-        && let Some(bytes) = manifest::to_bytes(&executable)
+    if settings.uses_cache()
+        && let Some(bytes) = packed::to_bytes(&executable)
     {
         object_cache().put(&disk_key(key), &bytes);
     }
-    HostProgram::load(executable).map_err(|e| Error::internal(e.to_string()))
+    Ok(executable)
 }
 
 /// Compares the key with the one before, and warns where variants multiply.

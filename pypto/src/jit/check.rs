@@ -7,8 +7,8 @@
 use crate::diagnostics::{Diagnostic, Diagnostics, codes};
 use crate::frontend::generic::{Dim, Function, Span};
 use crate::frontend::specialization::ArgumentSpec;
-use crate::ir::{DType, Direction, FileId, Loc};
-use crate::language::argument::{Argument, TensorArgument};
+use crate::ir::{Direction, FileId, Loc};
+use crate::language::argument::{Argument, TensorArgument, byte_size};
 
 /// The place of a span of a captured function.
 pub fn loc(function: &Function, span: Span) -> Loc {
@@ -30,17 +30,6 @@ pub fn check_sizes(function: &'static Function, arguments: &[ArgumentSpec]) -> R
         }
     }
     if found.is_empty() { Ok(()) } else { Err(Diagnostics(found)) }
-}
-
-/// Size in bytes, if the extents are not negative and the size fits into an `isize`.
-pub fn byte_size(dims: &[i64], dtype: DType) -> Option<usize> {
-    if dims.iter().any(|d| *d < 0) {
-        return None;
-    }
-    // Zero extents do not excuse the others: offsets are computed from them.
-    let product = dims.iter().filter(|d| **d != 0).try_fold(dtype.size() as i64, |size, d| size.checked_mul(*d))?;
-    let size = isize::try_from(product).ok()? as usize;
-    Some(if dims.contains(&0) { 0 } else { size })
 }
 
 /// Dimensions that a call must find equal although the key does not hold them: a `dyn` extent's places.
@@ -93,11 +82,12 @@ pub fn check_memory(
     }
     for (index, argument) in arguments.iter().enumerate() {
         let Argument::Tensor(tensor) = argument else { continue };
-        if tensor.data.is_null() || !is_contiguous(tensor) || !is_accessible(function, index, tensor) {
+        if tensor.data.is_null() || !tensor.is_contiguous() || !is_accessible(function, index, tensor) {
             return Err(unusable(function, index, tensor));
         }
         if tensor.mutable
-            && let Some(other) = (0..arguments.len()).find(|o| *o != index && overlaps(tensor, &arguments[*o]))
+            && let Some(other) = (0..arguments.len())
+                .find(|o| *o != index && matches!(&arguments[*o], Argument::Tensor(other) if tensor.overlaps(other)))
         {
             return Err(aliased(function, index, other));
         }
@@ -107,30 +97,6 @@ pub fn check_memory(
 
 fn is_accessible(function: &'static Function, index: usize, tensor: &TensorArgument<'_>) -> bool {
     tensor.mutable || function.params.get(index).is_none_or(|p| p.direction == Direction::In)
-}
-
-/// Row-major without gaps; strides of extents below 2 do not count.
-pub fn is_contiguous(tensor: &TensorArgument<'_>) -> bool {
-    let mut expected = 1i64;
-    for (extent, stride) in tensor.dims().iter().zip(tensor.strides()).rev() {
-        if *extent > 1 && *stride != expected {
-            return tensor.dims().contains(&0);
-        }
-        expected = expected.wrapping_mul((*extent).max(1));
-    }
-    true
-}
-
-/// Whether two contiguous tensors share bytes.
-fn overlaps(a: &TensorArgument<'_>, b: &Argument<'_>) -> bool {
-    let Argument::Tensor(b) = b else { return false };
-    let range = |t: &TensorArgument<'_>| {
-        let elements: i64 = t.dims().iter().product();
-        let start = t.data as usize;
-        (start, start + elements as usize * t.dtype.size())
-    };
-    let ((a0, a1), (b0, b1)) = (range(a), range(b));
-    a0 < b1 && b0 < a1 && a0 != a1 && b0 != b1
 }
 
 #[cold]
@@ -161,7 +127,7 @@ fn unusable(function: &'static Function, index: usize, tensor: &TensorArgument<'
         let title = format!("argument `{name}` of `{kernel}` is a meta tensor: it has a shape but no elements");
         Diagnostic::error(codes::ARGUMENT_LAYOUT, place, title, "a call needs the elements")
             .help("use meta tensors for `.compile(..)` and `.lower(..)`, and real ones to call")
-    } else if !is_contiguous(tensor) {
+    } else if !tensor.is_contiguous() {
         let title = format!(
             "argument `{name}` of `{kernel}` is not contiguous: extents {:?}, strides {:?}",
             tensor.dims(),

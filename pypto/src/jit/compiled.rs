@@ -1,28 +1,36 @@
-//! The artifact that `.compile(&samples, &config)` returns, and the call that every launch ends in.
+//! What `.compile(&samples, &config)` returns: an artifact with the types of the function's signature; and the call that
+//! every launch ends in.
 
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::cache;
-use super::check::{byte_size, check_memory, loc};
-use super::error::{Error, ErrorKind, Result};
+use super::check::{check_memory, loc};
 use super::key::Key;
 use super::meta::MetaValues;
 use super::output::Output;
 use super::variant::Variant;
+use crate::artifact::CompiledProgram;
 use crate::codegen::host::cpu::Target;
-use crate::compile::{self, host};
+use crate::compile::{self, Settings, host};
+use crate::config::RunConfig;
 use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::Function;
 use crate::frontend::specialization::ArgumentSpec;
-use crate::ir::{DType, Extent, ParamRole, Program, Type, ValueId};
-use crate::language::argument::{Argument, KernelArgument, MAX_RANK};
-use crate::runtime::config::RunConfig;
+use crate::ir::{DType, Program};
+use crate::language::argument::{Argument, CallArguments, byte_size};
+use crate::runtime::dispatch::result_extents;
+use crate::runtime::error::{Error, ErrorKind, Result};
 use crate::runtime::recording::Execution;
 
 /// A kernel compiled for certain extents; `O` is what it returns. It checks its arguments and can be called from any
 /// thread.
+///
+/// A typed layer over [`CompiledProgram`], to which it dereferences: the same code, whose errors also show the places of
+/// the signature.
 pub struct Compiled<O = ()> {
+    artifact: CompiledProgram,
     variant: Arc<Variant>,
     threads: usize,
     output: PhantomData<fn() -> O>,
@@ -30,7 +38,16 @@ pub struct Compiled<O = ()> {
 
 impl<O> Clone for Compiled<O> {
     fn clone(&self) -> Compiled<O> {
-        Compiled { variant: self.variant.clone(), threads: self.threads, output: PhantomData }
+        let Compiled { artifact, variant, threads, .. } = self;
+        Compiled { artifact: artifact.clone(), variant: variant.clone(), threads: *threads, output: PhantomData }
+    }
+}
+
+impl<O> Deref for Compiled<O> {
+    type Target = CompiledProgram;
+
+    fn deref(&self) -> &CompiledProgram {
+        &self.artifact
     }
 }
 
@@ -42,10 +59,18 @@ impl<O: Output> Compiled<O> {
         samples: &[ArgumentSpec],
         config: &RunConfig,
     ) -> Result<Compiled<O>> {
-        let options = config.compile_options();
-        let key = cache::key(function, types, meta, samples, &options)?;
-        let variant = Arc::new(cache::make(function, key, &options)?);
-        Ok(Compiled { variant, threads: config.run_options().threads, output: PhantomData })
+        let settings = Settings::of(&config.compile_options())?;
+        let run = config.run_options();
+        run.check_for(settings.platform)?;
+        let key = cache::key(function, types, meta, samples, &settings)?;
+        let (variant, artifact) = cache::make_artifact(function, key, &settings)?;
+        let threads = run.threads.map_or(settings.threads, |threads| threads.max(1));
+        Ok(Compiled { artifact, variant: Arc::new(variant), threads, output: PhantomData })
+    }
+
+    /// The artifact, without the types of the signature.
+    pub fn artifact(&self) -> &CompiledProgram {
+        &self.artifact
     }
 
     /// Runs it: `compiled.call((&x, &mut y))`.
@@ -74,10 +99,13 @@ impl<O: Output> Compiled<O> {
     fn mismatch(&self, arguments: &[Argument<'_>]) -> Error {
         let Variant { function, key, .. } = &*self.variant;
         let samples: Vec<ArgumentSpec> = arguments.iter().map(cache::argument_spec).collect();
-        let options = RunConfig::default().compile_options();
-        match cache::key(function, &key.specialization.type_args, Some(&self.metas()), &samples, &options) {
+        let given = Settings::of_calls().map_err(Error::from).and_then(|settings| {
+            cache::key(function, &key.specialization.type_args, Some(&self.metas()), &samples, &settings)
+        });
+        match given {
             Err(error) => error,
             Ok(given) => {
+                let given = given.with_target(&key.target);
                 let changes: Vec<String> = given.changes_from(key).iter().map(|c| c.to_string()).collect();
                 let title = format!("`{}` was compiled for other arguments", function.name.name);
                 let place = loc(function, function.name.span);
@@ -118,32 +146,6 @@ impl<O: Output> Compiled<O> {
     }
 }
 
-/// The arguments of [`Compiled::call`]: a tuple of tensors and scalars.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not the argument list of a kernel",
-    note = "give a tuple of up to 24 entries, each `&Tensor`, `&mut Tensor` or a scalar: `compiled.call((&x, &mut y))`"
-)]
-pub trait CallArguments {
-    /// Calls `f` with the arguments as data.
-    fn with<R>(self, f: impl FnOnce(&mut [Argument<'_>]) -> R) -> R;
-}
-
-macro_rules! call_arguments {
-    ($($name:ident),*) => {
-        impl<$($name: KernelArgument),*> CallArguments for ($($name,)*) {
-            #[allow(non_snake_case)]
-            fn with<R>(self, f: impl FnOnce(&mut [Argument<'_>]) -> R) -> R {
-                let ($(mut $name,)*) = self;
-                f(&mut [$($name.argument()),*])
-            }
-        }
-    };
-}
-
-call_arguments!();
-
-super::arity::for_each_arity!(call_arguments);
-
 /// The program of a specialization after the passes; nothing is written.
 pub(super) fn lower(
     function: &'static Function,
@@ -151,9 +153,9 @@ pub(super) fn lower(
     meta: Option<&MetaValues>,
     samples: &[ArgumentSpec],
 ) -> Result<Program> {
-    let options = RunConfig::default().compile_options();
-    let key = cache::key(function, types, meta, samples, &options)?;
-    Ok(compile::lower(function, &key.specialization, &options)?)
+    let settings = Settings::of_calls()?;
+    let key = cache::key(function, types, meta, samples, &settings)?;
+    Ok(compile::lower(function, &key.specialization, &settings)?)
 }
 
 /// Checks memory, allocates what is returned, and runs.
@@ -170,7 +172,14 @@ pub(super) fn call<O: Output>(variant: &Variant, arguments: &mut [Argument<'_>],
 }
 
 fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], threads: usize) -> Result<O> {
-    let extents = returned_extents(variant.host.program(), arguments)?;
+    let program = variant.host.program();
+    let extents = result_extents(program.entry_function(), arguments)?;
+    for (dims, dtype) in &extents {
+        if byte_size(dims, *dtype).is_none() {
+            return Err(Error::host(format!("a returned tensor of extents {dims:?} is too large")));
+        }
+    }
+    let extents: Vec<_> = extents.into_iter().map(|(dims, _)| dims).collect();
     let too_large = || Error::host(format!("a returned tensor of extents {extents:?} cannot be allocated"));
     let mut output = O::allocate(&extents).ok_or_else(too_large)?;
     let mut all: Vec<Argument<'_>> = Vec::with_capacity(arguments.len() + O::COUNT);
@@ -180,49 +189,4 @@ fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], thre
     unsafe { variant.host.call(&all, Execution::on(threads)) }?;
     drop(all);
     Ok(output)
-}
-
-/// The extents of the returned tensors for a call.
-fn returned_extents(program: &Program, arguments: &[Argument<'_>]) -> Result<Vec<[i64; MAX_RANK]>> {
-    let entry = program.entry_function();
-    let given: Vec<usize> = (0..entry.params.len())
-        .filter(|i| {
-            matches!(entry.params[*i].role, ParamRole::Tensor | ParamRole::Scalar) && !entry.params[*i].returned
-        })
-        .collect();
-    let value = |wanted: ValueId| -> Option<i64> {
-        let param = entry.params.iter().find(|p| p.value == wanted)?;
-        match param.role {
-            ParamRole::Extent { param, axis } => match arguments.get(given.iter().position(|g| *g == param)?)? {
-                Argument::Tensor(t) => Some(t.dims[axis]),
-                Argument::Scalar(_) => None,
-            },
-            ParamRole::Scalar => {
-                let index = given.iter().position(|g| entry.params[*g].value == wanted)?;
-                match arguments.get(index)? {
-                    Argument::Scalar(s) if s.dtype == DType::I64 => Some(s.bits as i64),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    };
-    let mut all = Vec::new();
-    for param in entry.params.iter().filter(|p| p.returned) {
-        let Type::Tensor(ty) = entry.ty(param.value) else { continue };
-        let mut dims = [1; MAX_RANK];
-        for (dim, extent) in dims.iter_mut().zip(&ty.dims) {
-            *dim = match extent {
-                Extent::Const(n) => *n,
-                Extent::Value(v) => value(*v).ok_or_else(|| {
-                    Error::internal(format!("an extent of the returned `{}` is not known at the call", param.name))
-                })?,
-            };
-        }
-        if byte_size(&dims, ty.dtype).is_none() {
-            return Err(Error::host(format!("a returned tensor of extents {dims:?} is too large")));
-        }
-        all.push(dims);
-    }
-    Ok(all)
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::key::{Change, Key};
-use crate::compile::host::Fallback;
+use crate::compile::Fallback;
+use crate::config::environment::Environment;
 use crate::diagnostics::Diagnostic;
 
 /// Counters since the start of the process.
@@ -112,10 +113,7 @@ pub(super) fn fallbacks(key: &Key, list: &[Fallback]) {
 }
 
 fn log_enabled() -> bool {
-    static ENABLED: OnceLock<bool> = OnceLock::new();
-    *ENABLED.get_or_init(|| {
-        std::env::var("PYPTO_LOG").is_ok_and(|value| value.split(',').any(|topic| topic.trim() == "compile"))
-    })
+    Environment::process_or_default().log_compile
 }
 
 fn log(text: &str) {

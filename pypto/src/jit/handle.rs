@@ -9,20 +9,21 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::arity::for_each_arity;
 use super::cache;
 use super::compiled::{Compiled, call, lower};
-use super::error::Result;
 use super::key::Key;
 use super::meta::MetaValues;
 use super::output::Output;
 use super::sample::Samples;
 use super::site::CallSite;
+use crate::compile::Settings;
+use crate::config::RunConfig;
 use crate::frontend::generic::{self, Callable, Callee};
 use crate::ir::{self, DType};
 use crate::language::argument::Argument;
+use crate::language::arity::for_each_arity;
 use crate::language::{Element, scope};
-use crate::runtime::config::RunConfig;
+use crate::runtime::error::Result;
 use crate::runtime::pool::thread_count;
 
 /// A kernel that ran: `K` is its companion type, `G` its type arguments, `O` the tensors that it returned.
@@ -113,7 +114,7 @@ pub trait JitFn<Marker> {
 
     /// The specialization key for such arguments.
     fn key<S: Samples + ?Sized>(&self, samples: &S) -> Result<Key> {
-        cache::key(self.ir(), Self::Types::DTYPES, None, &samples.samples(), &RunConfig::default().compile_options())
+        cache::key(self.ir(), Self::Types::DTYPES, None, &samples.samples(), &Settings::of_calls()?)
     }
 
     /// The same function with other values of its `meta(..)` parameters: `softmax.with(meta!{TM: 128})(&x, &mut y)`.
@@ -162,8 +163,7 @@ impl<Signature: ?Sized, K: Callable, G: TypeArguments, O: Output> WithMeta<Signa
 
     /// As [`JitFn::key`].
     pub fn key<S: Samples + ?Sized>(&self, samples: &S) -> Result<Key> {
-        let options = RunConfig::default().compile_options();
-        cache::key(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples(), &options)
+        cache::key(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples(), &Settings::of_calls()?)
     }
 
     /// As [`JitFn::eager`]: the verbatim body sees these values of its `meta(..)` parameters.

@@ -49,6 +49,12 @@ impl Key {
         Key { function, source, specialization, target, compiler: env!("CARGO_PKG_VERSION") }
     }
 
+    /// The same key for another target.
+    pub(super) fn with_target(mut self, target: &str) -> Key {
+        target.clone_into(&mut self.target);
+        self
+    }
+
     /// Name of the kernel.
     pub fn kernel(&self) -> &'static str {
         self.function.name.name

@@ -1,11 +1,9 @@
 //! Calls of annotated functions: specialization on the arguments, caches, checks at the call, and the handles that an
 //! annotated function has besides being callable.
 
-mod arity;
 pub mod cache;
 pub mod check;
 pub mod compiled;
-pub mod error;
 pub mod events;
 pub mod fingerprint;
 pub mod handle;
@@ -16,8 +14,7 @@ pub mod sample;
 pub mod site;
 pub mod variant;
 
-pub use compiled::{CallArguments, Compiled};
-pub use error::{Error, ErrorKind, Result};
+pub use compiled::Compiled;
 pub use events::{Event, Origin, Stats, on_event, stats};
 pub use handle::{Eager, JitFn, Launched, TypeArguments, eager_meta, eager_scope, launch, program};
 pub use key::Key;
@@ -25,6 +22,9 @@ pub use meta::MetaValues;
 pub use output::Output;
 pub use sample::{Sample, Samples, TensorSpec};
 pub use site::CallSite;
+
+pub use crate::language::argument::CallArguments;
+pub use crate::runtime::error::{self, Error, ErrorKind, Result};
 
 // What the expansion of the attribute macros names, beside the handles.
 pub use crate::call_site;

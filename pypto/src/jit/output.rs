@@ -67,4 +67,4 @@ macro_rules! tuple_outputs {
     };
 }
 
-super::arity::for_each_arity!(tuple_outputs);
+crate::language::arity::for_each_arity!(tuple_outputs);

@@ -94,4 +94,4 @@ macro_rules! tuple_samples {
     };
 }
 
-super::arity::for_each_arity!(tuple_samples);
+crate::language::arity::for_each_arity!(tuple_samples);

@@ -1,5 +1,7 @@
 //! A specialization in memory, and the test whether it fits a call.
 
+use std::sync::Arc;
+
 use super::check::{EqualExtents, equal_extents};
 use super::key::Key;
 use super::meta::MetaValues;
@@ -13,7 +15,7 @@ use crate::runtime::program::HostProgram;
 pub struct Variant {
     pub key: Key,
     pub function: &'static Function,
-    pub host: HostProgram,
+    pub host: Arc<HostProgram>,
     /// Pairs of dimensions that every call must find equal.
     pub equal: Vec<EqualExtents>,
     shapes: Vec<Shape>,
@@ -32,7 +34,7 @@ enum Shape {
 
 impl Variant {
     /// A variant for a key. `arguments` are those of the call that made it: they give element types and ranks.
-    pub fn new(function: &'static Function, key: Key, host: HostProgram) -> Variant {
+    pub fn new(function: &'static Function, key: Key, host: Arc<HostProgram>) -> Variant {
         let types = &key.specialization.type_args;
         let shapes = function.params.iter().zip(&key.specialization.params);
         let shapes = shapes.map(|(param, spec)| {

@@ -1,9 +1,8 @@
 //! Loops of kernels, as iterators. Eager code runs them in order, unless `PYPTO_EAGER` is `reverse` or `shuffle`: then
 //! the iterations of `parallel` and `spmd` come in another order, which shows those that are not independent.
 
-use std::sync::OnceLock;
-
 use super::at::At;
+use crate::config::environment::{EagerOrder as Order, Environment};
 
 /// Blocks of `tile` elements that cover `extents`, row-major; the last ones may be ragged.
 ///
@@ -150,22 +149,15 @@ pub fn spmd(n: i64) -> Parallel<std::ops::Range<i64>> {
     parallel(0..n)
 }
 
-/// The order of independent iterations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    Forward,
-    Reverse,
-    Shuffle,
-}
-
-/// What `PYPTO_EAGER` asks for, read once.
+/// What `PYPTO_EAGER` asks for.
+///
+/// # Panics
+/// On a wrong variable: eager code has no other way to report it, and ignoring it would hide what was asked for.
 fn order() -> Order {
-    static ORDER: OnceLock<Order> = OnceLock::new();
-    *ORDER.get_or_init(|| match std::env::var("PYPTO_EAGER").as_deref() {
-        Ok("reverse") => Order::Reverse,
-        Ok("shuffle") => Order::Shuffle,
-        _ => Order::Forward,
-    })
+    match Environment::process() {
+        Ok(environment) => environment.eager,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// The iterations in another order; the shuffle is the same in every run, so that what it shows can be repeated.

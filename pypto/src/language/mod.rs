@@ -4,7 +4,9 @@
 //! IR. Operations are computed by [`crate::ops::reference`], the semantics that every engine shares.
 
 pub mod argument;
+pub(crate) mod arity;
 pub mod at;
+pub mod dynamic;
 pub mod extent;
 pub mod intrinsics;
 pub mod loops;
@@ -17,8 +19,9 @@ pub mod tile;
 
 pub use crate::ir::Round;
 pub use crate::ops::reference::Element;
-pub use argument::{Argument, KernelArgument};
+pub use argument::{Argument, CallArguments, KernelArgument};
 pub use at::{At, Place};
+pub use dynamic::DynamicTensor;
 pub use half::{bf16, f16};
 pub use operand::{Operand, TileValue};
 pub use tensor::{Tensor, TensorError, View, ViewMut};

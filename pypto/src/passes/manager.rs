@@ -1,12 +1,14 @@
-//! Runs passes in order: checks what each requires, times it, dumps and verifies after it.
+//! Runs passes in order: checks what each requires, times it, dumps and verifies after it, and tells whoever listens.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::list::{Pass, PassContext, Property};
+use crate::config::VerificationLevel;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, codes};
-use crate::ir::text::{PrintOptions, print};
+use crate::ir::text::{PrintOptions, canonicalize, parse, print};
 use crate::ir::{Program, verify};
 
 /// Where dumps go.
@@ -17,22 +19,60 @@ pub enum DumpSink {
     Nowhere,
     /// Into [`PassReport::dumps`].
     Memory,
-    /// Into files `00_frontend.pto.ir`, `01_inline.pto.ir`, .. of a directory, which is made where missing.
+    /// Into files `00_frontend.ir`, `01_after_inline.ir`, .. of a directory, which is made where missing.
     Directory(PathBuf),
+}
+
+/// Is told of every pass: to measure, to look for something, to stop a debugger at.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use pypto::ir::Program;
+/// use pypto::passes::{list::Pass, manager::Instrument, pipeline::PassPipeline};
+///
+/// #[derive(Default)]
+/// struct Sizes(Mutex<Vec<(&'static str, usize)>>);
+///
+/// impl Instrument for Sizes {
+///     fn after(&self, pass: &'static Pass, program: &Program, _: std::time::Duration) {
+///         self.0.lock().unwrap().push((pass.name, program.functions.len()));
+///     }
+/// }
+///
+/// let sizes = Arc::new(Sizes::default());
+/// let pipeline = PassPipeline::shared().instrument(sizes.clone());
+/// # let text = "program \"p\" entry @f\nfn @f incore (%0 \"x\": i64 in) {\n}\n";
+/// pipeline.run(&mut pypto::ir::text::parse(text, "p")?)?;
+/// assert_eq!(sizes.0.lock().unwrap()[0], ("inline", 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Instrument: Send + Sync {
+    /// The pass is about to run on the program.
+    fn before(&self, pass: &'static Pass, program: &Program) {
+        let _ = (pass, program);
+    }
+
+    /// The pass ran, for so long, and left this program; it is not yet verified.
+    fn after(&self, pass: &'static Pass, program: &Program, duration: Duration) {
+        let _ = (pass, program, duration);
+    }
 }
 
 /// How to run passes.
 #[derive(Clone, Debug)]
 pub struct PassOptions {
-    /// Check the program, and the properties that passes establish, before the first pass and after each.
-    pub verify: bool,
+    /// How the program, and the properties that passes establish, are checked before the first pass and after each.
+    pub verify: VerificationLevel,
     pub dump: DumpSink,
+    /// Whether dumps tell the place of every operation.
+    pub locations: bool,
 }
 
 impl Default for PassOptions {
     /// Verifies in debug builds; no dumps.
     fn default() -> PassOptions {
-        PassOptions { verify: cfg!(debug_assertions), dump: DumpSink::Nowhere }
+        let verify = if cfg!(debug_assertions) { VerificationLevel::Basic } else { VerificationLevel::None };
+        PassOptions { verify, dump: DumpSink::Nowhere, locations: true }
     }
 }
 
@@ -46,17 +86,24 @@ pub struct PassReport {
 }
 
 /// Runs a fixed sequence of passes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PassManager {
     passes: Vec<&'static Pass>,
     context: PassContext,
     options: PassOptions,
+    instruments: Vec<Arc<dyn Instrument>>,
 }
 
 impl PassManager {
     /// A manager of these passes.
     pub fn new(passes: Vec<&'static Pass>, context: PassContext, options: PassOptions) -> PassManager {
-        PassManager { passes, context, options }
+        PassManager { passes, context, options, instruments: Vec::new() }
+    }
+
+    /// With one more that is told of every pass.
+    pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> PassManager {
+        self.instruments.push(instrument);
+        self
     }
 
     /// Runs all passes on the program.
@@ -64,7 +111,7 @@ impl PassManager {
     /// # Errors
     /// What a pass reports; a pass whose requirements no pass before it establishes; a program that a pass left
     /// invalid; a dump that cannot be written.
-    pub fn run(&self, program: &mut Program) -> Result<PassReport, Diagnostics> {
+    pub fn run_passes(&self, program: &mut Program) -> Result<PassReport, Diagnostics> {
         let mut report = PassReport::default();
         let mut established = BTreeSet::new();
         self.after("frontend", 0, program, &established, &mut report)?;
@@ -74,9 +121,12 @@ impl PassManager {
                     format!("pass `{}` requires `{}`, which no pass before it establishes", pass.name, missing.name());
                 return Err(internal(program, message).into());
             }
+            self.instruments.iter().for_each(|i| i.before(pass, program));
             let start = Instant::now();
             (pass.run)(program, &self.context)?;
-            report.timings.push((pass.name, start.elapsed()));
+            let duration = start.elapsed();
+            report.timings.push((pass.name, duration));
+            self.instruments.iter().for_each(|i| i.after(pass, program, duration));
             established.extend(pass.establishes);
             self.after(pass.name, index + 1, program, &established, &mut report)?;
         }
@@ -92,7 +142,7 @@ impl PassManager {
         report: &mut PassReport,
     ) -> Result<(), Diagnostics> {
         self.dump(name, number, program, report)?;
-        if !self.options.verify {
+        if self.options.verify == VerificationLevel::None {
             return Ok(());
         }
         verify(program).map_err(|errors| noted(errors, &format!("found after pass `{name}`")))?;
@@ -102,17 +152,22 @@ impl PassManager {
                 return Err(internal(program, message).into());
             }
         }
+        if self.options.verify == VerificationLevel::Roundtrip {
+            check_text(program, name).map_err(|message| internal(program, message))?;
+        }
         Ok(())
     }
 
     fn dump(&self, name: &str, number: usize, program: &Program, report: &mut PassReport) -> Result<(), Diagnostics> {
-        let file = format!("{number:02}_{name}.pto.ir");
+        let after = if number == 0 { "" } else { "after_" };
+        let file = format!("{number:02}_{after}{name}.ir");
+        let options = PrintOptions { locations: self.options.locations };
         match &self.options.dump {
             DumpSink::Nowhere => {}
-            DumpSink::Memory => report.dumps.push((file, print(program, PrintOptions::FULL))),
+            DumpSink::Memory => report.dumps.push((file, print(program, options))),
             DumpSink::Directory(directory) => {
                 let path = directory.join(file);
-                let text = print(program, PrintOptions::FULL);
+                let text = print(program, options);
                 std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, text)).map_err(|error| {
                     internal(program, format!("cannot write dump `{}`: {error}", path.display()))
                         .with_severity(Severity::Error)
@@ -120,6 +175,19 @@ impl PassManager {
             }
         }
         Ok(())
+    }
+}
+
+/// Checks that the program's text parses to the same program.
+fn check_text(program: &Program, pass: &str) -> Result<(), String> {
+    let text = print(program, PrintOptions::FULL);
+    let parsed =
+        parse(&text, "dump").map_err(|error| format!("after pass `{pass}`, the program's text is wrong: {error}"))?;
+    let mut canonical = program.clone();
+    canonicalize(&mut canonical);
+    match parsed == canonical {
+        true => Ok(()),
+        false => Err(format!("after pass `{pass}`, the program's text parses to another program")),
     }
 }
 
@@ -143,9 +211,9 @@ mod tests {
     const TEXT: &str = "program \"p\" entry @f\nfn @f incore (%0 \"x\": i64 in) {\n  %1: i64 = add(%0, %0)\n}\n";
 
     fn run(passes: Vec<&'static Pass>) -> Result<PassReport, Diagnostics> {
-        let options = PassOptions { verify: true, dump: DumpSink::Memory };
+        let options = PassOptions { verify: VerificationLevel::Roundtrip, dump: DumpSink::Memory, locations: true };
         let mut program = parse(TEXT, "test").unwrap();
-        PassManager::new(passes, PassContext::default(), options).run(&mut program)
+        PassManager::new(passes, PassContext::default(), options).run_passes(&mut program)
     }
 
     #[test]
@@ -158,7 +226,7 @@ mod tests {
     fn dumps_are_numbered_and_parse() {
         let report = run(vec![&list::INLINE, &list::DCE]).unwrap();
         let names: Vec<&str> = report.dumps.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["00_frontend.pto.ir", "01_inline.pto.ir", "02_dce.pto.ir"]);
+        assert_eq!(names, ["00_frontend.ir", "01_after_inline.ir", "02_after_dce.ir"]);
         assert!(report.dumps.iter().all(|(name, text)| parse(text, name).is_ok()));
         assert!(!report.dumps[2].1.contains("add"));
         assert_eq!(report.timings.len(), 2);

@@ -1,12 +1,14 @@
 //! Sequences of passes: the ones that targets use, and those that users compose.
 
+use std::sync::Arc;
+
 use super::list::{self, Pass, PassContext};
-use super::manager::{PassManager, PassOptions, PassReport};
+use super::manager::{Instrument, PassManager, PassOptions, PassReport};
 use super::tensor_tiling::Limits;
 use crate::diagnostics::Diagnostics;
 use crate::ir::Program;
 
-/// A sequence of passes to compose and run.
+/// A sequence of passes to compose and run: on any program, for dumps, measurements, or a target of one's own.
 ///
 /// ```
 /// use pypto::passes::{list, pipeline::PassPipeline};
@@ -14,11 +16,12 @@ use crate::ir::Program;
 /// let pipeline = PassPipeline::shared().then(&list::PROVE_PARALLEL);
 /// assert_eq!(pipeline.names().last(), Some("prove_parallel"));
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct PassPipeline {
     passes: Vec<&'static Pass>,
     context: PassContext,
     options: PassOptions,
+    instruments: Vec<Arc<dyn Instrument>>,
 }
 
 impl PassPipeline {
@@ -60,6 +63,20 @@ impl PassPipeline {
             .limits(limits)
     }
 
+    /// Only the passes that the host cannot do without: programs stay close to how they were written.
+    pub fn host_without_optimizations(limits: Limits) -> PassPipeline {
+        PassPipeline::new()
+            .then(&list::FLATTEN_DISPATCH)
+            .then(&list::INLINE)
+            // Bounds of loops to unroll are constants only after folding.
+            .then(&list::SIMPLIFY)
+            .then(&list::UNROLL)
+            .then(&list::PROVE_PARALLEL)
+            .then(&list::TENSOR_TILING)
+            .then(&list::OUTLINE)
+            .limits(limits)
+    }
+
     /// With one more pass at the end.
     pub fn then(mut self, pass: &'static Pass) -> PassPipeline {
         self.passes.push(pass);
@@ -84,6 +101,12 @@ impl PassPipeline {
         self
     }
 
+    /// With one more that is told of every pass.
+    pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> PassPipeline {
+        self.instruments.push(instrument);
+        self
+    }
+
     /// Names of the passes in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.passes.iter().map(|pass| pass.name)
@@ -92,9 +115,10 @@ impl PassPipeline {
     /// Runs the passes.
     ///
     /// # Errors
-    /// See [`PassManager::run`].
+    /// See [`PassManager::run_passes`].
     pub fn run(&self, program: &mut Program) -> Result<PassReport, Diagnostics> {
-        PassManager::new(self.passes.clone(), self.context, self.options.clone()).run(program)
+        let manager = PassManager::new(self.passes.clone(), self.context, self.options.clone());
+        self.instruments.iter().cloned().fold(manager, PassManager::instrument).run_passes(program)
     }
 }
 

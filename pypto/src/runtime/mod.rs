@@ -1,7 +1,9 @@
-//! Running compiled programs: the thread pool, task schedules, and the calls of kernels.
+//! Running compiled programs: the thread pool, task schedules, the calls of kernels, and the calls of artifacts.
 
-pub mod config;
+pub mod check_arguments;
 pub mod dfx;
+pub mod dispatch;
+pub mod error;
 pub mod execute;
 pub mod interpreted;
 pub mod kernel;
@@ -12,6 +14,8 @@ pub mod recording;
 pub mod region;
 pub mod schedule;
 pub mod scratch;
+
+pub use crate::config::{self, CompileOptions, DfxOptions, DistributedConfig, HarnessOptions, RunConfig, RunOptions};
 
 #[cfg(test)]
 mod tests;

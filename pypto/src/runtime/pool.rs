@@ -16,6 +16,8 @@ use std::sync::{Mutex, OnceLock, TryLockError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use crate::config::environment::Environment;
+
 /// How long an idle worker looks for work before it parks.
 const SPIN: Duration = Duration::from_micros(50);
 
@@ -58,13 +60,8 @@ thread_local! {
 /// The number of threads that kernels use: `PYPTO_THREADS`, or what the machine offers.
 pub fn thread_count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
-    *COUNT.get_or_init(|| {
-        let asked = std::env::var("PYPTO_THREADS").ok().and_then(|text| text.trim().parse::<usize>().ok());
-        asked
-            .filter(|n| *n > 0)
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
-            .min(MAX_THREADS)
-    })
+    // A wrong variable is reported where the call was specialized; nothing runs before.
+    *COUNT.get_or_init(|| Environment::process_or_default().thread_count().min(MAX_THREADS))
 }
 
 /// The place of this thread among those that run a job: 0 is the caller, n the worker n - 1.

@@ -1,6 +1,5 @@
 //! Whole programs with kernels written in Rust.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::dfx::dump_args::{ArgumentsDump, Stage, Whose};
@@ -13,7 +12,7 @@ use crate::ir::{
     Builder, DType, Direction, Extent, FileId, Function, FunctionKind, IndexExpr, Loc, LoopKind, ParamRole, Program,
     TensorType, Type, ValueId,
 };
-use crate::language::argument::{Argument, MAX_RANK, TensorArgument};
+use crate::language::argument::{Argument, TensorArgument};
 use crate::ops::OpKind;
 use crate::ops::rules::Request;
 
@@ -70,19 +69,9 @@ fn signature(name: &str, dims: &[Extent]) -> Function {
 }
 
 fn argument(data: &mut [f32]) -> Argument<'_> {
-    let mut dims = [1; MAX_RANK];
-    (dims[0], dims[1]) = (data.len() as i64 / 8, 8);
-    let mut strides = [0; MAX_RANK];
-    (strides[0], strides[1]) = (8, 1);
-    Argument::Tensor(TensorArgument {
-        dtype: DType::F32,
-        rank: 2,
-        dims,
-        strides,
-        data: data.as_mut_ptr().cast(),
-        mutable: true,
-        lifetime: PhantomData,
-    })
+    let dims = [data.len() as i64 / 8, 8];
+    // SAFETY: the argument borrows the elements.
+    Argument::Tensor(unsafe { TensorArgument::new(DType::F32, &dims, &[8, 1], data.as_mut_ptr().cast(), true) })
 }
 
 /// `temp = x + 1` by blocks of four rows in a loop, then `y = 2 * temp` likewise; `M` rows.

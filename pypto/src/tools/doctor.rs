@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::codegen::host::cpu::{Target, host_identity};
 use crate::codegen::host::llvm::{ENV, SearchReport, search_report};
 use crate::codegen::host::object_cache::object_cache;
-use crate::compile::Platform;
+use crate::config::Platform;
+use crate::config::environment::Environment;
 use crate::runtime::pool::thread_count;
 
 /// The report. Opens libLLVM.
@@ -32,10 +33,9 @@ fn cpu(text: &mut String) -> std::fmt::Result {
         yes(target.fma),
         yes(target.f16_conversion)
     )?;
-    let source = match std::env::var("PYPTO_THREADS") {
-        Ok(asked) if asked.trim().parse::<usize>().is_ok_and(|n| n > 0) => "PYPTO_THREADS".to_owned(),
-        Ok(asked) => format!("what the machine offers; PYPTO_THREADS={asked} is not a number of threads"),
-        Err(_) => "what the machine offers".to_owned(),
+    let source = match Environment::process_or_default().threads {
+        Some(_) => "PYPTO_THREADS",
+        None => "what the machine offers",
     };
     writeln!(text, "threads   {} ({source})", thread_count())
 }
@@ -56,20 +56,16 @@ fn llvm(text: &mut String, report: &SearchReport) -> std::fmt::Result {
 }
 
 fn engine(text: &mut String, report: &SearchReport) -> std::fmt::Result {
-    let engine = match (Platform::of_environment(), &report.chosen) {
-        (Platform::Interpreter, _) => "the interpreter, because PYPTO_HOST says so",
-        (Platform::Host, Some(_)) => "machine code",
-        (Platform::Host, None) => {
-            "the interpreter, because there is no libLLVM; machine code that the cache holds is used"
-        }
+    let environment = match Environment::process() {
+        Ok(environment) => environment,
+        Err(error) => return writeln!(text, "kernels   do not run: {error}"),
     };
-    writeln!(text, "kernels   run as {engine}")?;
-    match std::env::var("PYPTO_HOST") {
-        Ok(value) if !matches!(value.trim(), "" | "host" | "interpreter") => {
-            writeln!(text, "          PYPTO_HOST={value} is ignored: only `interpreter` is known")
-        }
-        _ => Ok(()),
-    }
+    let engine = match (environment.platform, &report.chosen) {
+        (Some(Platform::Interpreter), _) => "the interpreter, because PYPTO_HOST says so",
+        (_, Some(_)) => "machine code",
+        (_, None) => "the interpreter, because there is no libLLVM; machine code that the cache holds is used",
+    };
+    writeln!(text, "kernels   run as {engine}")
 }
 
 fn cache(text: &mut String) -> std::fmt::Result {

@@ -37,7 +37,7 @@ fn program<K: Callable>(types: &[DType], arguments: &[Argument<'_>]) -> Program 
 
 fn spec(argument: &Argument<'_>) -> ArgumentSpec {
     match argument {
-        Argument::Tensor(t) => ArgumentSpec::Tensor { dtype: t.dtype, dims: t.dims().to_vec(), contiguous: true },
+        Argument::Tensor(t) => ArgumentSpec::Tensor { dtype: t.dtype(), dims: t.dims().to_vec(), contiguous: true },
         Argument::Scalar(s) => ArgumentSpec::Scalar { dtype: s.dtype, bits: s.bits },
     }
 }

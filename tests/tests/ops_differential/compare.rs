@@ -1,12 +1,10 @@
 //! Runs a program in the interpreter and compiled, and compares every byte that it writes.
 
-use std::marker::PhantomData;
-
-use pypto::compile::compile_program;
+use pypto::compile::{Settings, build};
+use pypto::config::CompileOptions;
 use pypto::ir::interpreter::{self, Options};
 use pypto::ir::{DType, Program, verify};
-use pypto::language::argument::{Argument, MAX_RANK, TensorArgument};
-use pypto::runtime::config::RunConfig;
+use pypto::language::argument::{Argument, TensorArgument};
 use pypto::runtime::program::HostProgram;
 use pypto::runtime::recording::Execution;
 
@@ -41,21 +39,13 @@ impl Buffer {
 
     fn argument(&mut self) -> Argument<'_> {
         let rank = self.dims.len();
-        let (mut dims, mut strides) = ([1; MAX_RANK], [0; MAX_RANK]);
-        let mut stride = 1;
-        for axis in (0..rank).rev() {
-            (dims[axis], strides[axis]) = (self.dims[axis], stride);
-            stride *= self.dims[axis];
+        let mut strides = vec![1; rank];
+        for axis in (1..rank).rev() {
+            strides[axis - 1] = strides[axis] * self.dims[axis];
         }
-        let data = self.words.as_mut_ptr().cast();
-        Argument::Tensor(TensorArgument {
-            dtype: self.dtype,
-            rank,
-            dims,
-            strides,
-            data,
-            mutable: true,
-            lifetime: PhantomData,
+        // SAFETY: the argument borrows the words, which hold all elements.
+        Argument::Tensor(unsafe {
+            TensorArgument::new(self.dtype, &self.dims, &strides, self.words.as_mut_ptr().cast(), true)
         })
     }
 }
@@ -76,8 +66,9 @@ pub fn stops(label: &str, session: Session) -> Failures {
 fn check_outcome(label: &str, session: Session, stopping: bool) -> Failures {
     let (program, parameters) = session.finish();
     verify(&program).unwrap_or_else(|e| panic!("{label}: {e:?}"));
-    let options = RunConfig::new().with_cache(false).with_threads(2).compile_options();
-    let compiled = match compile_program(program.clone(), &options) {
+    let options = CompileOptions { cache: Some(false), threads: Some(2), ..CompileOptions::default() };
+    let settings = Settings::of(&options).unwrap_or_else(|e| panic!("{label}: {e}"));
+    let compiled = match build(program.clone(), &settings) {
         Ok(compiled) => compiled,
         Err(error) => return vec![format!("{label}: {error}")],
     };

@@ -8,6 +8,7 @@
 
 use super::cpu::{Target, host_identity};
 use super::emit_llvm::EMITTER_VERSION;
+use crate::config::environment::Environment;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -76,16 +77,7 @@ pub struct ObjectCache {
 /// The process-wide cache that the environment describes.
 pub fn object_cache() -> &'static ObjectCache {
     static CACHE: OnceLock<ObjectCache> = OnceLock::new();
-    CACHE.get_or_init(|| ObjectCache::new(default_directory(), DEFAULT_LIMIT))
-}
-
-fn default_directory() -> Option<PathBuf> {
-    if std::env::var("PYPTO_CACHE").is_ok_and(|v| matches!(v.as_str(), "off" | "0" | "no")) {
-        return None;
-    }
-    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let user_cache = || variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
-    variable("PYPTO_CACHE_DIR").or_else(|| user_cache().map(|cache| cache.join("pypto")))
+    CACHE.get_or_init(|| ObjectCache::new(Environment::process_or_default().cache_directory(), DEFAULT_LIMIT))
 }
 
 impl ObjectCache {

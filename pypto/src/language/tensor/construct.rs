@@ -2,6 +2,7 @@
 
 use super::storage::Storage;
 use super::{Tensor, View, row_major};
+use crate::ir::DType;
 use crate::ops::reference::{Element, MAX_RANK, Scalar, Shape};
 
 /// Integers that extents may be written in.
@@ -32,6 +33,8 @@ pub enum TensorError {
     Extents(Vec<i64>),
     #[error("an array of rank {found} given for a tensor of rank {expected}")]
     Rank { expected: usize, found: usize },
+    #[error("elements of type {found} given for a tensor of {expected}")]
+    ElementType { expected: DType, found: DType },
     #[error("not enough memory for a tensor of extents {0:?}")]
     OutOfMemory(Vec<i64>),
 }

@@ -43,6 +43,9 @@ pub trait Element:
     /// Typed storage that holds the elements.
     #[doc(hidden)]
     fn wrap(elements: Vec<Self>) -> Data;
+    /// The elements, taken over, if they are of this type.
+    #[doc(hidden)]
+    fn unwrap(data: Data) -> Option<Vec<Self>>;
     /// The elements, if they are of this type.
     #[doc(hidden)]
     fn slice(data: &Data) -> Option<&[Self]>;
@@ -94,6 +97,13 @@ macro_rules! elements {
 
                 fn wrap(elements: Vec<Self>) -> Data {
                     Data::$variant(elements)
+                }
+
+                fn unwrap(data: Data) -> Option<Vec<Self>> {
+                    match data {
+                        Data::$variant(v) => Some(v),
+                        _ => None,
+                    }
                 }
 
                 #[inline]

@@ -28,6 +28,7 @@ pub mod simd;
 mod tests;
 
 pub use array::{Array, Scalar};
+pub(crate) use element::with_element;
 pub use element::{Data, Element};
 pub use error::{Error, Result};
 pub use memory::Memory;

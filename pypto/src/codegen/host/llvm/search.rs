@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::config::environment::{Environment, system_path, system_text};
+
 /// Environment variable with the path of the library to use.
 pub const ENV: &str = "PYPTO_LLVM";
 
@@ -57,19 +59,18 @@ pub(super) fn search<T>(open: impl Fn(&Path) -> Result<(T, (u32, u32, u32)), Str
 type Group = fn() -> Vec<PathBuf>;
 
 fn groups() -> Vec<Group> {
-    match std::env::var_os(ENV) {
-        Some(_) => vec![|| std::env::var_os(ENV).map(PathBuf::from).into_iter().collect()],
+    match Environment::process_or_default().llvm {
+        Some(_) => vec![|| Environment::process_or_default().llvm.clone().into_iter().collect()],
         None => vec![toolchains, rustc_sysroot, system_directories, system_names],
     }
 }
 
 /// LLVM libraries of the installed Rust toolchains: that of the build and of the environment first, then the newest version.
 fn toolchains() -> Vec<PathBuf> {
-    let home = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
-    let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".rustup")));
+    let home = system_path("RUSTUP_HOME").or_else(|| system_path("HOME").map(|home| home.join(".rustup")));
     let Some(home) = home else { return Vec::new() };
     let mut names = entries(&home.join("toolchains"));
-    let preferred = [option_env!("RUSTUP_TOOLCHAIN").map(String::from), std::env::var("RUSTUP_TOOLCHAIN").ok()];
+    let preferred = [option_env!("RUSTUP_TOOLCHAIN").map(String::from), system_text("RUSTUP_TOOLCHAIN")];
     names.sort_by_key(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let rank = preferred.iter().position(|p| p.as_deref() == Some(name.as_str())).unwrap_or(preferred.len());
@@ -88,7 +89,7 @@ fn rustc_sysroot() -> Vec<PathBuf> {
     if !toolchains().is_empty() {
         return Vec::new();
     }
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let rustc = system_path("RUSTC").unwrap_or_else(|| "rustc".into());
     match std::process::Command::new(rustc).args(["--print", "sysroot"]).output() {
         Ok(output) => libraries(&Path::new(String::from_utf8_lossy(&output.stdout).trim()).join("lib")),
         Err(_) => Vec::new(),

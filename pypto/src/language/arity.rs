@@ -7,7 +7,7 @@
 /// (`function.rs`), and rejects longer signatures.
 macro_rules! for_each_arity {
     ($callback:ident) => {
-        $crate::jit::arity::for_each_arity!(
+        $crate::language::arity::for_each_arity!(
             @grow $callback [A1] A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 A17 A18 A19 A20 A21 A22 A23 A24
         );
     };
@@ -16,7 +16,7 @@ macro_rules! for_each_arity {
     };
     (@grow $callback:ident [$($name:ident)+] $next:ident $($rest:ident)*) => {
         $callback!($($name),+);
-        $crate::jit::arity::for_each_arity!(@grow $callback [$($name)+ $next] $($rest)*);
+        $crate::language::arity::for_each_arity!(@grow $callback [$($name)+ $next] $($rest)*);
     };
 }
 pub(crate) use for_each_arity;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{HostExecutable, HostKernel, KernelCode, Site};
+use super::{HostExecutable, HostKernel, KernelCode, Site};
 use crate::ir::text::{PrintOptions, parse, print};
 use crate::ir::{FileId, IndexExpr, Loc};
 

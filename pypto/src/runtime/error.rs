@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use super::kernel::Failure;
+use super::record::Stop;
 use crate::compile::CompileError;
+use crate::config::ConfigError;
 use crate::diagnostics::{Code, Diagnostic, Diagnostics, codes, render_all};
-use crate::runtime::kernel::Failure;
-use crate::runtime::record::Stop;
 
 /// The result of a call or of a handle's method.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -17,7 +18,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub struct Error(Box<ErrorKind>);
 
 /// The kinds of errors, by who can do something about them.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ErrorKind {
     /// The kernel is wrong for these arguments: found while it was specialized.
     #[error("{}", render_all(.0, false))]
@@ -29,7 +30,13 @@ pub enum ErrorKind {
     /// operations wrote stays written.
     #[error("{}", render_all(.0, false))]
     Runtime(Diagnostics),
-    /// An option or a file of the host is unusable: an unknown value of an environment variable, no place for dumps.
+    /// An option or an environment variable has a value that it cannot have, or that means nothing on the platform.
+    #[error("{0}")]
+    Config(ConfigError),
+    /// The passes ran, and the rest is not there: code generation for the platform, an artifact's directory.
+    #[error("{0}")]
+    Compilation(CompileError),
+    /// Something of the host is unusable: not enough memory, a damaged object.
     #[error("{0}")]
     Host(String),
     /// A fault of the compiler.
@@ -47,7 +54,7 @@ impl Error {
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match &*self.0 {
             ErrorKind::Compile(list) | ErrorKind::Call(list) | ErrorKind::Runtime(list) => &list.0,
-            ErrorKind::Host(_) | ErrorKind::Internal(_) => &[],
+            _ => &[],
         }
     }
 
@@ -82,9 +89,16 @@ impl From<CompileError> for Error {
     fn from(error: CompileError) -> Error {
         match error {
             CompileError::Kernel(list) => list.into(),
-            CompileError::Dump(message) => Error::host(format!("cannot write a dump: {message}")),
+            CompileError::Config(error) => error.into(),
             CompileError::Internal(message) => Error::internal(message),
+            other => ErrorKind::Compilation(other).into(),
         }
+    }
+}
+
+impl From<ConfigError> for Error {
+    fn from(error: ConfigError) -> Error {
+        ErrorKind::Config(error).into()
     }
 }
 

@@ -1,0 +1,34 @@
+//! Why a program was not compiled.
+
+use std::path::PathBuf;
+
+use crate::config::{ConfigError, Platform};
+use crate::diagnostics::Diagnostics;
+
+/// Why nothing was compiled.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CompileError {
+    /// The kernel is wrong.
+    #[error("{0}")]
+    Kernel(Diagnostics),
+    /// An option or an environment variable is wrong, or means nothing on the platform.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The passes ran, and the platform has no code generator yet.
+    #[error(
+        "code generation for {platform} is not there yet: the passes that all platforms share ran over `{program}`; compile it for `host`, or use `lower` to get the program"
+    )]
+    NoCodeGenerator { platform: Platform, program: String },
+    /// The artifact could not be written; its directory is as it was.
+    #[error("cannot write the artifact {}: {reason}", path.display())]
+    Write { path: PathBuf, reason: String },
+    /// A stage broke its own rules.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<Diagnostics> for CompileError {
+    fn from(list: Diagnostics) -> CompileError {
+        CompileError::Kernel(list)
+    }
+}
