@@ -75,7 +75,7 @@ pub fn minilm_layer(
 }
 
 /// A rank-2 tensor of the file as f32; a vector becomes one row, leading dimensions are flattened.
-fn read(file: &SafeTensors, name: &str) -> Result<Tensor<f32, 2>, Box<dyn std::error::Error>> {
+pub fn read(file: &SafeTensors, name: &str) -> Result<Tensor<f32, 2>, Box<dyn std::error::Error>> {
     let view = file.tensor(name)?;
     let columns = *view.shape().last().ok_or_else(|| format!("`{name}` is a scalar"))?;
     let values: Vec<f32> = match view.dtype() {

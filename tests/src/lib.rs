@@ -1,1 +1,9 @@
-//! What the integration tests share.
+//! What the integration tests share: the example programs as modules, contents of tensors, comparison bit for bit, and
+//! the program after every pass.
+
+pub mod bits;
+// Not in the library's own test harness: the programs' tests run with the programs.
+#[cfg(not(test))]
+pub mod examples;
+pub mod fill;
+pub mod stages;

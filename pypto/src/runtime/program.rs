@@ -13,7 +13,7 @@ use super::record::{Memory, Stop, depends_on_data, record};
 use super::recording::{Execution, PhaseKind};
 use super::region::Base;
 use super::schedule::Schedule;
-use super::scratch::Buffer;
+use super::scratch::{ALIGNMENT, Buffer};
 use crate::artifact::{HostExecutable, HostKernel, KernelCode};
 use crate::codegen::host::loader::Image;
 use crate::ir::{DType, Function, ParamRole, Program};
@@ -163,8 +163,10 @@ impl HostProgram {
             let mut heap = Vec::new();
             let arguments = schedule.words_of(task);
             let resolved = space(&mut stack, &mut heap, arguments.len());
+            // Temporaries without elements need an address, but no memory.
+            let nothing = std::ptr::without_provenance_mut(ALIGNMENT);
             for (to, word) in resolved.iter_mut().zip(arguments) {
-                *to = resolve(*word, words, &[]);
+                *to = resolve(*word, words, &[nothing]);
             }
             let tasks = execution.begin(schedule, &self.kernels);
             // SAFETY: the caller's promise; the words point into the caller's arguments.

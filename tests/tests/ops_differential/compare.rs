@@ -7,8 +7,9 @@ use pypto::ir::{DType, Program, verify};
 use pypto::language::argument::{Argument, TensorArgument};
 use pypto::runtime::program::HostProgram;
 use pypto::runtime::recording::Execution;
+use pypto_tests::bits::is_nan;
 
-use super::data::{element, is_nan, show};
+use super::data::{element, show};
 use super::session::{Parameter, Session};
 
 /// Elements in words, so that every type is aligned.

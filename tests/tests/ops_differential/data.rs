@@ -118,16 +118,6 @@ pub fn element(i: usize, dtype: DType, fill: Fill) -> u64 {
     }
 }
 
-/// Whether the bits are a NaN of the type.
-pub fn is_nan(bits: u64, dtype: DType) -> bool {
-    match dtype {
-        DType::F32 => f32::from_bits(bits as u32).is_nan(),
-        DType::F16 => f16::from_bits(bits as u16).is_nan(),
-        DType::BF16 => bf16::from_bits(bits as u16).is_nan(),
-        _ => false,
-    }
-}
-
 /// The bits with the number that they stand for.
 pub fn show(bits: u64, dtype: DType) -> String {
     match dtype {

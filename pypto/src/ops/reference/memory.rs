@@ -82,10 +82,14 @@ impl Memory {
         Ok(Memory { dtype: self.dtype, dims, strides, first, span })
     }
 
-    /// Position of a region's first element; the region of the given extents must lie inside.
+    /// Position of a region's first element; the region of the given extents must lie inside. One without elements is
+    /// anywhere: blocks behind the valid part of a tile are empty, wherever they start.
     fn region(&self, op: &'static str, offset: Shape, shape: Shape) -> Result<i64> {
         if offset.len() != self.dims.len() || shape.len() != self.dims.len() {
             return Err(Error::Rank { op, a: self.dims, b: shape });
+        }
+        if shape.contains(&0) && shape.iter().all(|extent| *extent >= 0) {
+            return Ok(0);
         }
         let mut start = 0;
         for axis in 0..shape.len() {

@@ -1,0 +1,61 @@
+//! Flash attention: whole and ragged lengths, causal and not.
+
+use pypto::prelude::*;
+use pypto_tests::examples::flash_attention::flash_attention;
+
+use crate::agree::Depth::{EveryPass, ThreeWays};
+use crate::agree::three_ways;
+
+/// Heads, queries, keys and width; blocks are of 64 queries and 64 keys.
+const EXTENTS: [[i64; 4]; 9] = [
+    [2, 67, 71, 5],
+    [1, 1, 1, 1],
+    [0, 3, 4, 5],
+    [2, 0, 3, 4],
+    [1, 3, 4, 0],
+    [1, 5, 67, 13],
+    [1, 63, 65, 16],
+    [1, 64, 64, 8],
+    [1, 65, 63, 8],
+];
+
+fn agrees(extents: impl IntoIterator<Item = [i64; 4]>, causal: i64) {
+    for (number, [h, s, t, d]) in extents.into_iter().enumerate() {
+        three_ways!(
+            if number == 0 { EveryPass } else { ThreeWays },
+            flash_attention.with(meta! { CAUSAL: causal }),
+            |fill| [&fill.tensor(1, [h, s, d]), &fill.tensor(2, [h, t, d]), &fill.tensor(3, [h, t, d])],
+            [h, s, d],
+            f32
+        );
+    }
+}
+
+#[test]
+fn flash_attention_of_every_length() {
+    agrees(EXTENTS, 0);
+}
+
+#[test]
+fn causal_flash_attention_of_every_length() {
+    agrees(EXTENTS, 1);
+}
+
+/// Without keys every row is `0 / 0`.
+#[test]
+fn flash_attention_without_keys() {
+    agrees([[2, 5, 0, 3]], 0);
+    agrees([[2, 5, 0, 3]], 1);
+}
+
+/// Blocks of one size compute what blocks of another do, up to the order of the sums, and each way alike.
+#[test]
+fn flash_attention_of_other_blocks() {
+    three_ways!(
+        ThreeWays,
+        flash_attention.with(meta! { BQ: 5, BK: 7 }),
+        |fill| [&fill.tensor(1, [2, 11, 6]), &fill.tensor(2, [2, 23, 6]), &fill.tensor(3, [2, 23, 6])],
+        [2, 11, 6],
+        f32
+    );
+}
