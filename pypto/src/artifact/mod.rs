@@ -2,11 +2,32 @@
 //!
 //! Calls of a [`CompiledProgram`] are in [`pypto::runtime`]: this module knows nothing of running.
 
+//!
+//! On disk an artifact is a directory:
+//!
+//! ```text
+//! manifest.json              what it is, its parameters and kernels, every file with size and hash
+//! ir/program.ir, lowered.ir  the program before and after the passes
+//! kernels/NN_name.o          machine code; .ll and .lir: what it was made from
+//! passes_dump/NN_after_X.ir  where dumps were asked for
+//! report/                    times of passes, warnings
+//! ```
+
+mod error;
 pub mod executable;
+mod load;
+pub mod manifest;
 pub mod packed;
 pub mod parameters;
 pub mod program;
+pub mod record;
+mod save;
+mod staging;
 
+pub use error::ArtifactError;
 pub use executable::{HostExecutable, HostKernel, KernelCode, Site};
+pub use load::read_manifest;
+pub use manifest::Manifest;
 pub use parameters::{ParamExtent, ParamInfo, ParamKind};
 pub use program::CompiledProgram;
+pub(crate) use save::{Companions, kernel_stem, new_directory};

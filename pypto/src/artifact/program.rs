@@ -16,15 +16,17 @@ use crate::ir::{Direction, Function, Program};
 #[derive(Clone)]
 pub struct CompiledProgram {
     inner: Arc<Inner>,
+    output_dir: Option<Arc<Path>>,
 }
 
 struct Inner {
     platform: Platform,
+    /// The machine that the code is for.
+    machine: String,
     params: Vec<ParamInfo>,
     executable: HostExecutable,
     /// The program that was compiled, before the passes.
     source: OnceLock<Program>,
-    output_dir: Option<PathBuf>,
     /// What the run time made of the executable: its type is none of this layer's business.
     loaded: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
@@ -34,13 +36,33 @@ impl CompiledProgram {
     pub(crate) fn of_build(
         executable: HostExecutable,
         platform: Platform,
+        machine: String,
         source: Option<Program>,
         fixed: &[Option<u64>],
     ) -> CompiledProgram {
         let params = parameters(executable.program.entry_function(), fixed);
         let source = source.map_or_else(OnceLock::new, OnceLock::from);
-        let inner = Inner { platform, params, executable, source, output_dir: None, loaded: OnceLock::new() };
-        CompiledProgram { inner: Arc::new(inner) }
+        let inner = Inner { platform, machine, params, executable, source, loaded: OnceLock::new() };
+        CompiledProgram { inner: Arc::new(inner), output_dir: None }
+    }
+
+    /// The handle of what was read from a directory.
+    pub(super) fn of_directory(
+        executable: HostExecutable,
+        platform: Platform,
+        machine: String,
+        params: Vec<ParamInfo>,
+        directory: PathBuf,
+    ) -> CompiledProgram {
+        let (source, loaded) = (OnceLock::new(), OnceLock::new());
+        let inner = Inner { platform, machine, params, executable, source, loaded };
+        CompiledProgram { inner: Arc::new(inner), output_dir: Some(directory.into()) }
+    }
+
+    /// The same program, which now also lies in a directory.
+    pub(super) fn at(mut self, directory: PathBuf) -> CompiledProgram {
+        self.output_dir = Some(directory.into());
+        self
     }
 
     /// The program's name.
@@ -53,9 +75,14 @@ impl CompiledProgram {
         self.inner.platform
     }
 
+    /// The machine that the code is for: instruction set and CPU.
+    pub fn machine(&self) -> &str {
+        &self.inner.machine
+    }
+
     /// Where the artifact lies on disk, if it was written or read.
     pub fn output_dir(&self) -> Option<&Path> {
-        self.inner.output_dir.as_deref()
+        self.output_dir.as_deref()
     }
 
     /// The parameters in order: those of the signature, then the results that the program declares.
@@ -84,9 +111,15 @@ impl CompiledProgram {
         vec![self.entry().name.as_str()]
     }
 
-    /// The program that was compiled, before the passes; `None` for an artifact that was read.
+    /// The program that was compiled, before the passes; `None` for an artifact that was read,
+    /// until [`CompiledProgram::read_program`] reads it, too, and for one that came from the cache.
     pub fn program(&self) -> Option<&Program> {
         self.inner.source.get()
+    }
+
+    /// Keeps the program that was read; the first one stays.
+    pub(super) fn set_program(&self, program: Program) -> &Program {
+        self.inner.source.get_or_init(|| program)
     }
 
     /// The program after the passes, with the code of its kernels.

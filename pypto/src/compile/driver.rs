@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
+use super::engine::engine;
 use super::error::CompileError;
-use super::host::{Built, build, run_passes};
-use super::settings::Settings;
-use crate::artifact::CompiledProgram;
+use super::host::{Built, Fallback, Listing, build, run_passes};
+use super::profile::Stage;
+use super::settings::{Output, Settings};
+use crate::artifact::{Companions, CompiledProgram, kernel_stem, new_directory};
 use crate::config::CompileOptions;
 use crate::diagnostics::Diagnostics;
 use crate::frontend::generic;
@@ -49,8 +51,56 @@ use crate::passes::pipeline::PassPipeline;
 pub fn compile(program: &Program, options: &CompileOptions) -> Result<CompiledProgram, CompileError> {
     let settings = Settings::of(options)?;
     ir::verify(program)?;
+    let start = Instant::now();
     let built = build(program.clone(), &settings)?;
-    Ok(CompiledProgram::of_build(built.executable, settings.platform, Some(program.clone()), &[]))
+    finish(built, &settings, Some(program.clone()), &[], start).map(|compilation| compilation.artifact)
+}
+
+/// A compilation that came to its end.
+#[derive(Clone, Debug)]
+pub struct Compilation {
+    pub artifact: CompiledProgram,
+    /// Why kernels run by the interpreter although machine code was asked for.
+    pub fallbacks: Vec<Fallback>,
+    /// How long the stages took.
+    pub profile: Stage,
+}
+
+/// Makes the handle, and writes the artifact where that is asked for. `fixed` are the bits of scalars that the program was
+/// specialized on.
+fn finish(
+    built: Built,
+    settings: &Settings,
+    source: Option<Program>,
+    fixed: &[Option<u64>],
+    start: Instant,
+) -> Result<Compilation, CompileError> {
+    let Built { executable, stages, dumps, listings, fallbacks } = built;
+    let name = executable.program.name.clone();
+    let kernel_names: Vec<String> = executable.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    let machine = engine(settings.platform).machine();
+    let artifact = CompiledProgram::of_build(executable, settings.platform, machine, source, fixed);
+    let profile = Stage { name: name.clone(), duration: start.elapsed(), children: stages };
+    let directory = match &settings.output {
+        Output::None => return Ok(Compilation { artifact, fallbacks, profile }),
+        Output::Directory(directory) => directory.clone(),
+        Output::New(root) => new_directory(root, &name),
+    };
+    let mut files: Vec<(String, Vec<u8>)> =
+        dumps.into_iter().map(|(name, text)| (format!("passes_dump/{name}"), text.into_bytes())).collect();
+    for Listing { kernel, lir, ll } in listings {
+        let index = kernel_names.iter().position(|name| *name == kernel).unwrap_or_default();
+        let stem = kernel_stem(index, &kernel);
+        files.push((format!("{stem}.lir"), lir.into_bytes()));
+        files.push((format!("{stem}.ll"), ll.into_bytes()));
+    }
+    if settings.profiling {
+        files.push(("report/pipeline_profile.txt".to_owned(), profile.to_text().into_bytes()));
+        files.push(("report/pipeline_profile.json".to_owned(), profile.to_json().into_bytes()));
+    }
+    let companions = Companions { files, without_places: !settings.emit_source_loc };
+    let artifact = artifact.save_with(&directory, &companions)?;
+    Ok(Compilation { artifact, fallbacks, profile })
 }
 
 /// The program of a specialization after the passes: those that all platforms share, and on the host also the host's.
@@ -79,18 +129,17 @@ pub fn compile_specialization(
     function: &'static generic::Function,
     specialization: &Specialization,
     settings: &Settings,
-) -> Result<Built, CompileError> {
+) -> Result<Compilation, CompileError> {
     let start = Instant::now();
     let program = instantiate(function, specialization)?;
-    let instantiated = start.elapsed();
-    let built = build(program, settings).map_err(|error| match error {
+    let frontend = Stage::new("instantiate", start.elapsed());
+    let source = (settings.output != Output::None).then(|| program.clone());
+    let mut built = build(program, settings).map_err(|error| match error {
         CompileError::Kernel(problems) => noted(problems, function, specialization).into(),
         other => other,
-    });
-    built.map(|mut built| {
-        built.times.frontend += instantiated;
-        built
-    })
+    })?;
+    built.stages.insert(0, frontend);
+    finish(built, settings, source, &specialization.fixed_scalars(), start)
 }
 
 fn noted(problems: Diagnostics, function: &'static generic::Function, specialization: &Specialization) -> Diagnostics {

@@ -23,16 +23,16 @@ impl Engine {
     /// A text that differs wherever the code may differ: the CPU, and the number of threads that work is cut for.
     pub fn identity(self, threads: usize) -> String {
         match self {
-            Engine::Native(_) => format!("{} x {threads} on {}", self.machine(), host_identity()),
+            Engine::Native(target) => format!("{} x {threads} on {}", target.isa.name(), host_identity()),
             Engine::Interpreter => "interpreter".to_owned(),
         }
     }
 
-    /// The instruction set of the code.
-    pub fn machine(self) -> &'static str {
+    /// The machines that the code runs on.
+    pub fn machine(self) -> String {
         match self {
-            Engine::Native(target) => target.isa.name(),
-            Engine::Interpreter => "interpreter",
+            Engine::Native(target) => format!("{} on {}", target.isa.name(), host_identity()),
+            Engine::Interpreter => "interpreter".to_owned(),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Why a program was not compiled.
 
-use std::path::PathBuf;
-
+use crate::artifact::ArtifactError;
 use crate::config::{ConfigError, Platform};
 use crate::diagnostics::Diagnostics;
 
@@ -20,8 +19,8 @@ pub enum CompileError {
     )]
     NoCodeGenerator { platform: Platform, program: String },
     /// The artifact could not be written; its directory is as it was.
-    #[error("cannot write the artifact {}: {reason}", path.display())]
-    Write { path: PathBuf, reason: String },
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
     /// A stage broke its own rules.
     #[error("{0}")]
     Internal(String),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::engine::{Engine, engine};
 use super::error::CompileError;
+use super::profile::Stage;
 use super::settings::{Output, Settings};
 use crate::artifact::{HostExecutable, HostKernel, KernelCode, Site};
 use crate::codegen::host::compile::{CompileError as CodegenError, compile_text, llvm_text};
@@ -24,22 +25,14 @@ use crate::passes::tensor_tiling::Limits;
 #[derive(Clone, Debug)]
 pub struct Built {
     pub executable: HostExecutable,
-    pub times: Times,
-    /// Times of passes, and dumps where they were asked for.
-    pub passes: PassReport,
+    /// Passes, and code generation.
+    pub stages: Vec<Stage>,
+    /// Names and texts of the program after each pass, where dumps were asked for.
+    pub dumps: Vec<(String, String)>,
     /// The texts of kernels, where an artifact is to be written.
     pub listings: Vec<Listing>,
     /// Why kernels run by the interpreter although machine code was asked for.
     pub fallbacks: Vec<Fallback>,
-}
-
-/// How long the stages took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
-    /// Instantiation and passes.
-    pub frontend: Duration,
-    /// Lowering and LLVM; kernels are compiled in parallel.
-    pub codegen: Duration,
 }
 
 /// The texts that a kernel's object was made from.
@@ -88,30 +81,23 @@ pub fn build(mut program: Program, settings: &Settings) -> Result<Built, Compile
     }
     let start = Instant::now();
     let passes = run_passes(&mut program, settings)?;
-    let frontend = start.elapsed();
+    let mut pass_stage = Stage::new("passes", start.elapsed());
+    pass_stage.children = passes.timings.iter().map(|(name, duration)| Stage::new(*name, *duration)).collect();
     let start = Instant::now();
     let engine = engine(settings.platform);
     let listed = settings.output != Output::None;
     let outcomes = in_parallel(&kernels(&program), |kernel| compile_kernel(kernel, engine, listed));
-    let mut built = Built {
-        executable: HostExecutable {
-            program: Program { name: String::new(), functions: Vec::new(), entry: 0 },
-            kernels: Vec::new(),
-        },
-        times: Times::default(),
-        passes,
-        listings: Vec::new(),
-        fallbacks: Vec::new(),
-    };
+    let mut code_stage = Stage::new("codegen", start.elapsed());
+    let (mut kernels, mut listings, mut fallbacks) = (Vec::new(), Vec::new(), Vec::new());
     for outcome in outcomes {
-        let Outcome { kernel, fallback, listing } = outcome?;
-        built.executable.kernels.push(kernel);
-        built.fallbacks.extend(fallback);
-        built.listings.extend(listing);
+        let Outcome { kernel, fallback, listing, stage } = outcome?;
+        kernels.push(kernel);
+        fallbacks.extend(fallback);
+        listings.extend(listing);
+        code_stage.children.push(stage);
     }
-    built.executable.program = program;
-    built.times = Times { frontend, codegen: start.elapsed() };
-    Ok(built)
+    let executable = HostExecutable { program, kernels };
+    Ok(Built { executable, stages: vec![pass_stage, code_stage], dumps: passes.dumps, listings, fallbacks })
 }
 
 /// The functions that the entry calls.
@@ -152,29 +138,58 @@ struct Outcome {
     kernel: HostKernel,
     fallback: Option<Fallback>,
     listing: Option<Listing>,
+    stage: Stage,
 }
 
 fn compile_kernel(function: &Function, engine: Engine, listed: bool) -> Result<Outcome, CompileError> {
-    let Engine::Native(target) = engine else {
-        return Ok(Outcome { kernel: interpreted(function), fallback: None, listing: None });
-    };
-    let fall_back = |reason: String| {
-        let fallback = Fallback { kernel: function.name.clone(), reason };
-        Ok(Outcome { kernel: interpreted(function), fallback: Some(fallback), listing: None })
-    };
+    let mut stage = Stage::new(format!("kernel_codegen:{}", function.name), Duration::ZERO);
+    let start = Instant::now();
+    let mut timed = |name: &str, since: Instant| stage.children.push(Stage::new(name, since.elapsed()));
+    let made = machine_code(function, engine, listed, &mut timed)?;
+    stage.duration = start.elapsed();
+    Ok(match made {
+        Made::Native(kernel, listing) => Outcome { kernel, fallback: None, listing, stage },
+        Made::Interpreted(reason) => {
+            let fallback = reason.map(|reason| Fallback { kernel: function.name.clone(), reason });
+            Outcome { kernel: interpreted(function), fallback, listing: None, stage }
+        }
+    })
+}
+
+/// A kernel's code; or that the interpreter runs it, with the reason where machine code was asked for.
+enum Made {
+    Native(HostKernel, Option<Listing>),
+    Interpreted(Option<String>),
+}
+
+fn machine_code(
+    function: &Function,
+    engine: Engine,
+    listed: bool,
+    timed: &mut impl FnMut(&str, Instant),
+) -> Result<Made, CompileError> {
+    let Engine::Native(target) = engine else { return Ok(Made::Interpreted(None)) };
+    let start = Instant::now();
     let lowered = match lower::lower(function, target) {
         Ok(lowered) => lowered,
-        Err(diagnostic) => return fall_back(diagnostic.title),
+        Err(diagnostic) => return Ok(Made::Interpreted(Some(diagnostic.title))),
     };
+    timed("lower", start);
+    let start = Instant::now();
     let text = match llvm_text(&lowered.module) {
         Ok(text) => text,
-        Err(CodegenError::Llvm(error @ LlvmError::NotFound(_))) => return fall_back(error.to_string()),
+        Err(CodegenError::Llvm(error @ LlvmError::NotFound(_))) => {
+            return Ok(Made::Interpreted(Some(error.to_string())));
+        }
         Err(error) => return Err(internal(function, &error)),
     };
+    timed("emit_llvm", start);
+    let start = Instant::now();
     let bytes = compile_text(lowered.module.target, &text).map_err(|error| internal(function, &error))?;
+    timed("llvm", start);
     let listing =
         listed.then(|| Listing { kernel: function.name.clone(), lir: print_module(&lowered.module), ll: text });
-    Ok(Outcome { kernel: native(function, lowered, bytes), fallback: None, listing })
+    Ok(Made::Native(native(function, lowered, bytes), listing))
 }
 
 fn internal(function: &Function, error: &CodegenError) -> CompileError {

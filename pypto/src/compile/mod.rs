@@ -8,12 +8,14 @@ pub mod driver;
 pub mod engine;
 pub mod error;
 pub mod host;
+pub mod profile;
 pub mod settings;
 
-pub use driver::{compile, compile_specialization, lower};
+pub use driver::{Compilation, compile, compile_specialization, lower};
 pub use engine::{Engine, engine};
 pub use error::CompileError;
 pub use host::{Built, Fallback, Listing, build};
+pub use profile::Stage;
 pub use settings::{Output, Settings};
 
 pub use crate::config::{CompileOptions, Platform};

@@ -71,6 +71,17 @@ impl Specialization {
     }
 }
 
+impl Specialization {
+    /// The bits of each parameter that is a `#[spec]` scalar.
+    pub fn fixed_scalars(&self) -> Vec<Option<u64>> {
+        let bits = |param: &ParamSpec| match param {
+            ParamSpec::Scalar { value } => *value,
+            ParamSpec::Tensor { .. } => None,
+        };
+        self.params.iter().map(bits).collect()
+    }
+}
+
 /// The bits of a scalar as a value of its type, for folding: integers sign- or zero-extended.
 pub fn scalar_from_bits(dtype: DType, bits: u64) -> ScalarValue {
     match dtype {

@@ -13,13 +13,13 @@ use super::events::{self, Event, Origin};
 use super::key::{Change, Key};
 use super::meta::MetaValues;
 use super::variant::Variant;
-use crate::artifact::{CompiledProgram, HostExecutable, packed};
+use crate::artifact::{CompiledProgram, packed};
 use crate::codegen::host::emit_llvm::EMITTER_VERSION;
 use crate::codegen::host::object_cache::{self, object_cache};
-use crate::compile::{self, Built, Settings};
+use crate::compile::{self, Compilation, Settings};
 use crate::diagnostics::{Diagnostic, Severity, codes};
 use crate::frontend::generic::Function;
-use crate::frontend::specialization::{ArgumentSpec, ParamSpec, Specialization};
+use crate::frontend::specialization::{ArgumentSpec, Specialization};
 use crate::ir::DType;
 use crate::language::argument::Argument;
 use crate::runtime::error::{Error, Result};
@@ -156,39 +156,28 @@ pub fn make(function: &'static Function, key: Key, settings: &Settings) -> Resul
 /// As [`make`], with the executable kept as an artifact.
 ///
 /// # Errors
-/// What is wrong in the kernel.
+/// What is wrong in the kernel; an artifact that cannot be written.
 pub fn make_artifact(function: &'static Function, key: Key, settings: &Settings) -> Result<(Variant, CompiledProgram)> {
     let start = Instant::now();
-    let Ready { executable, host, origin } = ready(function, &key, settings)?;
-    let fixed: Vec<Option<u64>> = key.specialization.params.iter().map(fixed_bits).collect();
-    let artifact = CompiledProgram::of_build(executable, settings.platform, None, &fixed);
-    artifact.set_loaded(host.clone());
+    let Ready { artifact, host, origin } = ready(function, &key, settings)?;
     Ok((finish(function, key, host, origin, start), artifact))
 }
 
-/// The bits of a scalar that is part of the key.
-fn fixed_bits(param: &ParamSpec) -> Option<u64> {
-    match param {
-        ParamSpec::Scalar { value } => *value,
-        ParamSpec::Tensor { .. } => None,
-    }
-}
-
-/// An executable that was loaded.
+/// An artifact that was loaded.
 struct Ready {
-    executable: HostExecutable,
+    artifact: CompiledProgram,
     host: Arc<HostProgram>,
     origin: Origin,
 }
 
 fn ready(function: &'static Function, key: &Key, settings: &Settings) -> Result<Ready> {
-    let load = |executable: HostExecutable, origin| {
-        let host = HostProgram::load(executable.clone()).map_err(|e| Error::internal(e.to_string()))?;
-        Ok(Ready { executable, host: Arc::new(host), origin })
+    let load = |artifact: CompiledProgram, origin| {
+        let host = artifact.load()?;
+        Ok(Ready { artifact, host, origin })
     };
-    let on_disk = if settings.uses_cache() { from_disk(key) } else { None };
+    let on_disk = if settings.uses_cache() { from_disk(key, settings) } else { None };
     // An entry that cannot be loaded is a miss.
-    match on_disk.and_then(|executable| load(executable, Origin::DiskCache).ok()) {
+    match on_disk.and_then(|artifact| load(artifact, Origin::DiskCache).ok()) {
         Some(ready) => Ok(ready),
         None => load(compile_now(function, key, settings)?, Origin::Compiled),
     }
@@ -222,19 +211,23 @@ fn disk_key(key: &Key) -> object_cache::Key {
     ])
 }
 
-fn from_disk(key: &Key) -> Option<HostExecutable> {
-    packed::from_bytes(&object_cache().get(&disk_key(key))?)
+fn from_disk(key: &Key, settings: &Settings) -> Option<CompiledProgram> {
+    let executable = packed::from_bytes(&object_cache().get(&disk_key(key))?)?;
+    let machine = compile::engine(settings.platform).machine();
+    let fixed = key.specialization.fixed_scalars();
+    Some(CompiledProgram::of_build(executable, settings.platform, machine, None, &fixed))
 }
 
-fn compile_now(function: &'static Function, key: &Key, settings: &Settings) -> Result<HostExecutable> {
-    let Built { executable, fallbacks, .. } = compile::compile_specialization(function, &key.specialization, settings)?;
+fn compile_now(function: &'static Function, key: &Key, settings: &Settings) -> Result<CompiledProgram> {
+    let Compilation { artifact, fallbacks, .. } =
+        compile::compile_specialization(function, &key.specialization, settings)?;
     events::fallbacks(key, &fallbacks);
     if settings.uses_cache()
-        && let Some(bytes) = packed::to_bytes(&executable)
+        && let Some(bytes) = packed::to_bytes(artifact.executable())
     {
         object_cache().put(&disk_key(key), &bytes);
     }
-    Ok(executable)
+    Ok(artifact)
 }
 
 /// Compares the key with the one before, and warns where variants multiply.

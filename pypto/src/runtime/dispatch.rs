@@ -9,7 +9,8 @@ use super::error::{Error, Result};
 use super::pool::thread_count;
 use super::program::HostProgram;
 use super::recording::Execution;
-use crate::artifact::CompiledProgram;
+use crate::artifact::{ArtifactError, CompiledProgram, KernelCode};
+use crate::compile::engine;
 use crate::config::RunOptions;
 use crate::ir::{DType, Extent, Function, ParamRole, Type, ValueId};
 use crate::language::DynamicTensor;
@@ -67,6 +68,12 @@ impl CompiledProgram {
         if let Some(loaded) = self.loaded::<HostProgram>() {
             return Ok(loaded);
         }
+        let here = engine(self.platform()).machine();
+        let native = self.executable().kernels.iter().any(|kernel| kernel.code != KernelCode::Interpreted);
+        if native && here != self.machine() {
+            let directory = self.output_dir().map(ToOwned::to_owned).unwrap_or_default();
+            return Err(ArtifactError::Machine { directory, found: self.machine().to_owned(), here }.into());
+        }
         let host = HostProgram::load(self.executable().clone())
             .map_err(|failed| Error::host(format!("the code of `{}` cannot be loaded: {failed}", self.name())))?;
         // Two threads may both load it; one of the results is kept.
@@ -76,7 +83,6 @@ impl CompiledProgram {
 
     /// Names of the kernels that the interpreter runs.
     pub fn interpreted_kernels(&self) -> Vec<&str> {
-        use crate::artifact::KernelCode;
         let kernels = self.executable().kernels.iter();
         kernels.filter(|k| k.code == KernelCode::Interpreted).map(|k| k.name.as_str()).collect()
     }

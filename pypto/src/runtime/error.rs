@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::kernel::Failure;
 use super::record::Stop;
+use crate::artifact::ArtifactError;
 use crate::compile::CompileError;
 use crate::config::ConfigError;
 use crate::diagnostics::{Code, Diagnostic, Diagnostics, codes, render_all};
@@ -33,9 +34,12 @@ pub enum ErrorKind {
     /// An option or an environment variable has a value that it cannot have, or that means nothing on the platform.
     #[error("{0}")]
     Config(ConfigError),
-    /// The passes ran, and the rest is not there: code generation for the platform, an artifact's directory.
+    /// The passes ran, and the code generator of the platform is not there yet.
     #[error("{0}")]
     Compilation(CompileError),
+    /// An artifact's directory cannot be used or written.
+    #[error("{0}")]
+    Artifact(ArtifactError),
     /// Something of the host is unusable: not enough memory, a damaged object.
     #[error("{0}")]
     Host(String),
@@ -90,6 +94,7 @@ impl From<CompileError> for Error {
         match error {
             CompileError::Kernel(list) => list.into(),
             CompileError::Config(error) => error.into(),
+            CompileError::Artifact(error) => error.into(),
             CompileError::Internal(message) => Error::internal(message),
             other => ErrorKind::Compilation(other).into(),
         }
@@ -99,6 +104,12 @@ impl From<CompileError> for Error {
 impl From<ConfigError> for Error {
     fn from(error: ConfigError) -> Error {
         ErrorKind::Config(error).into()
+    }
+}
+
+impl From<ArtifactError> for Error {
+    fn from(error: ArtifactError) -> Error {
+        ErrorKind::Artifact(error).into()
     }
 }
 

@@ -1,0 +1,182 @@
+//! Writing a directory so that others see the old one, or the new one, and never a mixture.
+//!
+//! Files go into a directory beside the target, which then takes its place in one step. Writers need no lock: the last one
+//! wins whole. Files in the target that no artifact owns move along; what runs of the old artifact left there does not.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::error::ArtifactError;
+use super::manifest::{MANIFEST, MAX_MANIFEST_BYTES, Manifest};
+
+/// What runs of an artifact leave in its directory: it says nothing of another build.
+pub const RUN_OUTPUTS: [&str; 1] = ["dfx_outputs"];
+
+/// How often a directory that others replace at the same time is tried.
+const ATTEMPTS: usize = 100;
+
+/// A directory under construction; removed where it is not published.
+pub struct Staging {
+    directory: PathBuf,
+    target: PathBuf,
+}
+
+impl Staging {
+    /// A new directory beside the target. Its parents are made where missing.
+    ///
+    /// # Errors
+    /// A target that is no directory or holds files that are no artifact's; no place to write.
+    pub fn beside(target: &Path) -> Result<Staging, ArtifactError> {
+        refuse_foreign(target)?;
+        let target = absolute(target)?;
+        let parent = target.parent().unwrap_or(Path::new("/"));
+        std::fs::create_dir_all(parent).map_err(|e| ArtifactError::io("make the directory", parent, &e))?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let directory = parent.join(format!(".{name}.{}", unique()));
+        std::fs::create_dir(&directory).map_err(|e| ArtifactError::io("make the directory", &directory, &e))?;
+        Ok(Staging { directory, target })
+    }
+
+    /// Writes a file; `path` is relative and was checked.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
+        let file = self.directory.join(path);
+        let refused = |e| ArtifactError::io("write", &file, &e);
+        if let Some(parent) = file.parent() {
+            std::fs::create_dir_all(parent).map_err(refused)?;
+        }
+        let mut open = std::fs::File::create(&file).map_err(refused)?;
+        std::io::Write::write_all(&mut open, bytes).map_err(refused)
+    }
+
+    /// Puts the directory in the target's place.
+    ///
+    /// # Errors
+    /// What the operating system refuses; the target is as it was.
+    pub fn publish(self) -> Result<PathBuf, ArtifactError> {
+        let refused = |e| ArtifactError::io("replace", &self.target, &e);
+        keep_foreign(&self.target, &self.directory)?;
+        for _ in 0..ATTEMPTS {
+            match rename_new(&self.directory, &self.target) {
+                Ok(()) => return Ok(self.target.clone()),
+                Err(error) if is_taken(&error) => {}
+                Err(error) => return Err(refused(error)),
+            }
+            match exchange(&self.directory, &self.target) {
+                // The old one is removed with this value.
+                Ok(()) => return Ok(self.target.clone()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(refused(error)),
+            }
+        }
+        Err(refused(std::io::Error::other("others replace it all the time")))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // After publishing this is the old artifact, or nothing; a failure leaves a hidden directory and no harm.
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Distinct in this process, and from every process at the same time.
+pub fn unique() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    format!("{:x}-{:x}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, ArtifactError> {
+    std::path::absolute(path).map_err(|e| ArtifactError::io("find", path, &e))
+}
+
+/// A directory may be replaced if it is empty, or an artifact's.
+fn refuse_foreign(target: &Path) -> Result<(), ArtifactError> {
+    match std::fs::symlink_metadata(target) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(ArtifactError::io("look at", target, &error)),
+        Ok(metadata) if !metadata.is_dir() => {
+            let error = std::io::Error::other("it is no directory; links are not followed");
+            return Err(ArtifactError::io("replace", target, &error));
+        }
+        Ok(_) => {}
+    }
+    if target.join(MANIFEST).is_file() {
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(target).map_err(|e| ArtifactError::io("read", target, &e))?;
+    match entries.flatten().next() {
+        Some(entry) => {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            Err(ArtifactError::Foreign { directory: target.to_owned(), file })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Copies what the old artifact does not own into the new one, unless the new one has a file of the name.
+fn keep_foreign(old: &Path, new: &Path) -> Result<(), ArtifactError> {
+    let manifest = old.join(MANIFEST);
+    let small = std::fs::metadata(&manifest).is_ok_and(|m| m.len() <= MAX_MANIFEST_BYTES);
+    let owned: Vec<String> = match std::fs::read(&manifest).ok().filter(|_| small) {
+        Some(bytes) => match serde_json::from_slice::<Manifest>(&bytes) {
+            Ok(manifest) => manifest.files.into_iter().map(|file| file.path).collect(),
+            // Whose the files of a damaged artifact are cannot be told: they go with it.
+            Err(_) => return Ok(()),
+        },
+        None => return Ok(()),
+    };
+    copy_foreign(old, new, "", &owned)
+}
+
+fn copy_foreign(old: &Path, new: &Path, below: &str, owned: &[String]) -> Result<(), ArtifactError> {
+    let refused = |e| ArtifactError::io("keep", old, &e);
+    for entry in std::fs::read_dir(old.join(below)).map_err(refused)?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+        let kind = entry.file_type().map_err(refused)?;
+        if path == MANIFEST || RUN_OUTPUTS.contains(&path.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
+            copy_foreign(old, new, &path, owned)?;
+        } else if kind.is_file() && !owned.contains(&path) && !new.join(&path).exists() {
+            let to = new.join(&path);
+            if let Some(parent) = to.parent() {
+                std::fs::create_dir_all(parent).map_err(refused)?;
+            }
+            std::fs::hard_link(entry.path(), &to)
+                .or_else(|_| std::fs::copy(entry.path(), &to).map(drop))
+                .map_err(refused)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_taken(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
+    matches!(error.kind(), AlreadyExists | DirectoryNotEmpty)
+}
+
+/// Renames a directory to a name that is free, or that an empty directory has.
+fn rename_new(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::rename(from, to)
+}
+
+/// Exchanges two directories in one step.
+#[cfg(target_os = "linux")]
+fn exchange(a: &Path, b: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+/// Moves the old directory away and the new one in: for a moment there is none.
+#[cfg(not(target_os = "linux"))]
+fn exchange(new: &Path, target: &Path) -> std::io::Result<()> {
+    let aside = new.with_extension("old");
+    std::fs::rename(target, &aside)?;
+    std::fs::rename(new, target)?;
+    std::fs::rename(&aside, new)
+}
