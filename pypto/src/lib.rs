@@ -16,6 +16,8 @@ pub mod ops;
 pub mod passes;
 pub mod prelude;
 pub mod runtime;
+pub mod simulator;
+pub mod target;
 pub mod tools;
 
 pub use artifact::CompiledProgram;

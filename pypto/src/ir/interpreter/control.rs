@@ -1,11 +1,12 @@
 //! One operation after another: control flow, calls and assertions here, the rest by kind.
 
+use super::Passed;
 use super::compute::is_pure;
 use super::error::{Error, ErrorKind, Outcome, malformed};
 use super::machine::{Frame, Machine};
 use super::races::LoopWrites;
 use super::value::Value;
-use crate::ir::{AttrKey, Block, LoopKind, Op, Type, ValueId};
+use crate::ir::{AttrKey, Block, FunctionKind, LoopKind, Op, Type, ValueId};
 use crate::ops::OpKind;
 
 impl<'p> Machine<'p> {
@@ -105,7 +106,14 @@ impl<'p> Machine<'p> {
                 tensor.read_only.get_or_insert_with(|| param.name.as_str().into());
             }
         }
-        let mut results = self.call(callee, arguments)?;
+        let mut results = match &mut self.kernels {
+            Some(kernels) if self.program.functions[callee].kind == FunctionKind::InCore => {
+                let passed = arguments.into_iter().map(passed).collect::<Outcome<Vec<Passed>>>().map_err(at)?;
+                kernels.call(callee, passed).map_err(at)?;
+                Vec::new()
+            }
+            _ => self.call(callee, arguments)?,
+        };
         let has_event = op.results.last().is_some_and(|result| {
             matches!(frame.function.values.get(result.0 as usize).map(|v| &v.ty), Some(Type::Event))
         });
@@ -113,6 +121,14 @@ impl<'p> Machine<'p> {
             results.push(Value::Event);
         }
         bind(frame, &op.results, results.into_iter()).map_err(at)
+    }
+}
+
+fn passed(value: Value) -> Outcome<Passed> {
+    match value {
+        Value::Scalar(scalar) => Ok(Passed::Scalar(scalar)),
+        Value::Tensor(tensor) => Ok(Passed::Tensor(tensor)),
+        Value::Tile(_) | Value::Event => Err(malformed("a kernel is handed something else than tensors and numbers")),
     }
 }
 

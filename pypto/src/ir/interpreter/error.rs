@@ -36,6 +36,9 @@ pub enum ErrorKind {
     ArgumentCount { expected: usize, found: usize },
     #[error("calls nest deeper than {0}")]
     Depth(usize),
+    /// Only where something else than the interpreter runs kernels.
+    #[error("kernel `{kernel}`: {reason}")]
+    Kernel { kernel: String, reason: String },
     /// The program breaks a rule that the verifier checks.
     #[error("the program is not well formed: {0}")]
     Malformed(String),

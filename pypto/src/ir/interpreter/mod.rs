@@ -19,9 +19,11 @@ mod value;
 mod tests;
 
 pub use error::{Error, ErrorKind};
+pub use value::Tensor;
 
 use crate::ir::{Function, ParamRole, Program, Type};
 use crate::language::argument::Argument;
+use crate::ops::reference::Scalar;
 use error::malformed;
 use machine::Machine;
 
@@ -30,6 +32,44 @@ use machine::Machine;
 pub struct Options {
     /// Find reads of unwritten memory and overlapping writes of parallel iterations.
     pub checked: bool,
+}
+
+/// What is handed to a kernel that something else than the interpreter runs.
+#[derive(Clone, Debug)]
+pub enum Passed {
+    Scalar(Scalar),
+    Tensor(Tensor),
+}
+
+/// Runs in-core functions in the interpreter's place.
+pub trait Kernels {
+    /// Runs the function of that number.
+    ///
+    /// # Errors
+    /// What went wrong; the interpreter adds the place of the call.
+    fn call(&mut self, function: usize, arguments: Vec<Passed>) -> Result<(), ErrorKind>;
+}
+
+/// As [`run`], with other means to run in-core functions: the interpreter does what the entry does itself.
+///
+/// # Errors
+/// As [`run`], and what `kernels` reports.
+///
+/// # Safety
+/// As [`run`].
+pub unsafe fn run_with_kernels(
+    program: &Program,
+    arguments: &[Argument<'_>],
+    options: Options,
+    kernels: &mut dyn Kernels,
+) -> Result<(), Error> {
+    let function = entry(program, program.entry)?;
+    let words = words_of(function, arguments).map_err(|kind| kind.at(function.loc))?;
+    let mut machine = Machine::new(program, options);
+    machine.kernels = Some(kernels);
+    // SAFETY: the caller's promise; `words_of` has matched the arguments with the parameters' types.
+    let values = unsafe { machine.parameters(function, &words) }.map_err(|kind| kind.at(function.loc))?;
+    machine.call(program.entry, values).map(drop)
 }
 
 /// Runs a program's entry function. Arguments stand for the tensors and scalars of its parameters in order, including

@@ -19,17 +19,17 @@ pub(super) enum Value {
 
 /// A tensor of a running program.
 #[derive(Clone, Debug)]
-pub(super) struct Tensor {
-    pub memory: Memory,
+pub struct Tensor {
+    pub(super) memory: Memory,
     /// The input that may not be written, where it is one.
-    pub read_only: Option<Rc<str>>,
+    pub(super) read_only: Option<Rc<str>>,
     /// What keeps the memory alive, where the program allocated it.
-    pub allocation: Option<Rc<Allocation>>,
+    pub(super) allocation: Option<Rc<Allocation>>,
 }
 
 /// Memory that the program allocated.
 #[derive(Debug)]
-pub(super) struct Allocation {
+pub struct Allocation {
     /// Words, for alignment.
     words: Vec<u64>,
     /// For each byte whether it was written; empty unless checked.
@@ -59,8 +59,16 @@ impl Allocation {
 }
 
 impl Tensor {
-    /// Notes that a region is written, and whether it may be.
-    pub(super) fn note_write(&self, offset: Shape, shape: Shape) -> Outcome<()> {
+    /// Its memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Notes that a region is written.
+    ///
+    /// # Errors
+    /// The tensor is an input.
+    pub fn note_write(&self, offset: Shape, shape: Shape) -> Outcome<()> {
         if let Some(name) = &self.read_only {
             return Err(ErrorKind::ReadOnly(name.to_string()));
         }
@@ -74,8 +82,11 @@ impl Tensor {
         Ok(())
     }
 
-    /// An error where a region was allocated, and nothing was written to some of it.
-    pub(super) fn check_read(&self, offset: Shape, shape: Shape) -> Outcome<()> {
+    /// Looks whether a region holds values, where the program allocated the tensor and runs checked.
+    ///
+    /// # Errors
+    /// Nothing was written to some of it.
+    pub fn check_read(&self, offset: Shape, shape: Shape) -> Outcome<()> {
         let Some(allocation) = &self.allocation else { return Ok(()) };
         let written = allocation.written.borrow();
         if written.is_empty() {

@@ -1,0 +1,210 @@
+//! From an in-core function of the IR to a kernel of the dialect, without addresses.
+//!
+//! Tiles become two-dimensional, with lines of whole 32-byte blocks; a tile of one column lies in column order, which is
+//! what reductions give and what row expansions take, and is computed on as a row over the same bytes. Whatever has no
+//! faithful translation is a diagnostic that names the operation, the target and the line; nothing is approximated.
+
+mod column;
+mod control;
+mod elementwise;
+mod emit;
+mod entry;
+mod layout;
+mod math;
+mod memory;
+mod product;
+mod reduce;
+mod scalar;
+mod tile;
+
+use std::collections::HashMap;
+
+use super::dialect::{Core, Function, Inst, Place, Ty, Value};
+use crate::diagnostics::{Diagnostic, codes};
+use crate::ir::{self, Block, Loc, Op, ValueId};
+use crate::ops::{Class, OpKind};
+use crate::target::Target;
+use tile::Tile;
+
+/// A lowered kernel and how it is called.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    pub function: Function,
+    /// For each parameter of the dialect's function the number of the IR function's; the hidden ones behind have none.
+    pub arguments: Vec<usize>,
+    /// Whether blocks share the work: the kernel takes the number of its block and the number of blocks.
+    pub is_spmd: bool,
+    /// Iterations of the flattened parallel loops over the IR function's arguments; 1 where there are none.
+    pub iterations: ir::IndexExpr,
+}
+
+/// A tensor in global memory: a parameter, or a part of one.
+#[derive(Clone, Debug)]
+struct Tensor {
+    pointer: Value,
+    /// Of the parameter.
+    dims: Vec<Value>,
+    strides: Vec<Value>,
+    /// Where the part begins in the parameter.
+    origin: Vec<Value>,
+    /// Leading dimensions of the parameter that the part does not have.
+    dropped: usize,
+    dtype: ir::DType,
+    name: String,
+}
+
+/// What an IR value has become.
+#[derive(Clone, Debug)]
+enum Held {
+    Scalar(Value),
+    Tensor(Tensor),
+    Tile(Tile),
+    /// A load whose tile has not been needed yet: products read global memory block by block.
+    Deferred(Op),
+}
+
+type Outcome<T> = Result<T, Diagnostic>;
+
+/// Lowers a kernel for a target.
+///
+/// # Errors
+/// The first operation that the target does not have, or that is not translated.
+pub fn lower(source: &ir::Function, target: &'static Target) -> Result<Lowered, Diagnostic> {
+    let core = core_of(&source.body);
+    let function =
+        Function { name: source.name.clone(), core, params: Vec::new(), values: Vec::new(), body: Vec::new() };
+    let mut lowering = Lowering {
+        source,
+        target,
+        function,
+        bodies: vec![Vec::new()],
+        prologue: Vec::new(),
+        constants: HashMap::new(),
+        held: HashMap::new(),
+        names: HashMap::new(),
+        views: HashMap::new(),
+        place: None,
+        loc: source.loc,
+        uses: entry::use_counts(source),
+    };
+    lowering.kernel()
+}
+
+/// The unit that a kernel needs: products run on the matrix unit.
+pub fn core_of(block: &Block) -> Core {
+    fn multiplies(block: &Block) -> bool {
+        block.ops.iter().any(|op| op.kind.class() == Class::Matmul || op.regions.iter().any(multiplies))
+    }
+    if multiplies(block) { Core::Cube } else { Core::Vector }
+}
+
+struct Lowering<'a> {
+    source: &'a ir::Function,
+    target: &'static Target,
+    function: Function,
+    /// Bodies that are being written, innermost last.
+    bodies: Vec<Vec<Inst>>,
+    /// Constants and tensor views, which stand at the top.
+    prologue: Vec<Inst>,
+    constants: HashMap<(u64, String), Value>,
+    held: HashMap<ValueId, Held>,
+    names: HashMap<String, u32>,
+    views: HashMap<(Value, bool), Value>,
+    place: Option<Place>,
+    /// The operation that is being lowered.
+    loc: Loc,
+    /// How often each value is used.
+    uses: HashMap<ValueId, usize>,
+}
+
+impl Lowering<'_> {
+    fn block(&mut self, block: &Block) -> Outcome<()> {
+        for op in &block.ops {
+            self.op(op)?;
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, loc: Loc) {
+        self.loc = loc;
+        self.place = Some(Place { file: loc.file, line: loc.line, column: loc.column });
+    }
+
+    fn op(&mut self, op: &Op) -> Outcome<()> {
+        self.at(op.loc);
+        let scalar = op.operands.iter().chain(&op.results).all(|v| matches!(self.source.ty(*v), ir::Type::Scalar(_)));
+        match op.kind.class() {
+            Class::Constant => self.constant_op(op),
+            _ if scalar && op.kind.is_elementwise() => self.scalar_op(op),
+            Class::Control => match op.kind {
+                OpKind::For => self.for_op(op),
+                OpKind::If => self.if_op(op),
+                _ => Err(self.refuse(op, "in a kernel")),
+            },
+            Class::Tensor if op.kind == OpKind::View => self.view(op),
+            Class::Transfer | Class::Element => self.memory_op(op),
+            Class::Matmul => self.product(op),
+            _ if self.function.core == Core::Cube && op.kind != OpKind::Full => {
+                Err(self.refuse(op, "on the matrix unit"))
+            }
+            Class::Unary => self.unary(op),
+            Class::Binary => self.binary(op),
+            Class::Compare => self.compare(op),
+            Class::Select => self.select(op),
+            Class::Cast => self.cast(op),
+            Class::RowReduce | Class::RowArg => self.row_reduce(op),
+            Class::ColReduce | Class::ColArg => self.col_reduce(op),
+            Class::Create => self.create(op),
+            Class::Layout => self.layout(op),
+            _ => Err(self.refuse(op, "in a kernel")),
+        }
+    }
+
+    /// The diagnostic of an operation that is not translated; `where_to` ends the sentence.
+    fn refuse(&self, op: &Op, where_to: &str) -> Diagnostic {
+        self.refusal(op.loc, op.kind.name(), where_to)
+    }
+
+    fn refusal(&self, loc: Loc, operation: &str, where_to: &str) -> Diagnostic {
+        let target = self.target.name;
+        let title = format!("target `{target}` has no `{operation}` {where_to}");
+        Diagnostic::error(codes::TARGET_SUPPORT, loc, title, "this operation")
+            .note(format!("in kernel `{}`, for {}", self.source.name, self.target.product))
+            .help("run the kernel on target `host`, which has every operation")
+    }
+
+    /// A fault of the compiler itself.
+    fn internal(&self, message: &str) -> Diagnostic {
+        Diagnostic::error(codes::INTERNAL, self.loc, format!("lowering for `{}`: {message}", self.target.name), "")
+    }
+
+    fn bind(&mut self, value: ValueId, held: Held) {
+        self.held.insert(value, held);
+    }
+
+    fn scalar(&self, value: ValueId) -> Outcome<Value> {
+        match self.held.get(&value) {
+            Some(Held::Scalar(scalar)) => Ok(*scalar),
+            _ => Err(self.internal("a scalar is missing")),
+        }
+    }
+
+    fn tensor(&self, value: ValueId) -> Outcome<Tensor> {
+        match self.held.get(&value) {
+            Some(Held::Tensor(tensor)) => Ok(tensor.clone()),
+            _ => Err(self.internal("a tensor is missing")),
+        }
+    }
+
+    fn is_scalar(&self, value: ValueId) -> bool {
+        matches!(self.source.ty(value), ir::Type::Scalar(_))
+    }
+
+    fn name_of(&self, value: ValueId) -> String {
+        self.source.info(value).name.clone().unwrap_or_else(|| "t".to_owned())
+    }
+
+    fn ty(&self, value: Value) -> &Ty {
+        self.function.ty(value)
+    }
+}

@@ -1,0 +1,112 @@
+//! Reductions and tiles out of numbers.
+
+use super::tile::{Repr, Tile};
+use super::{Held, Lowering, Outcome};
+use crate::codegen::ascend::dialect::{Form, TileOp};
+use crate::ir::{AttrKey, DType, Op};
+use crate::ops::{Class, OpKind};
+
+impl Lowering<'_> {
+    pub(super) fn row_reduce(&mut self, op: &Op) -> Outcome<()> {
+        let shape = self.shape_of(op.result())?;
+        let x = self.tile(op.operands[0])?;
+        let result = self.reduce_rows(op, &x, &shape)?;
+        let name = self.name_of(op.result());
+        self.bind(op.result(), Held::Tile(Tile { name, valid: shape.valid, ..result }));
+        Ok(())
+    }
+
+    /// Sums of 16-bit floats accumulate in f32, as the contract has it.
+    fn widens(&self, op: &Op, tile_op: TileOp, dtype: DType) -> bool {
+        let sums = matches!(op.kind, OpKind::RowSum | OpKind::RowProd | OpKind::ColSum | OpKind::ColProd);
+        let small = matches!(dtype, DType::F16 | DType::BF16);
+        small && (sums || !tile_op.elements(&self.target.elements).contains(&dtype))
+    }
+
+    fn reduce_rows(&mut self, op: &Op, x: &Tile, shape: &Tile) -> Outcome<Tile> {
+        let Some(tile_op) = TileOp::of(op.kind, Form::RowReduce) else { return Err(self.refuse(op, "on tiles")) };
+        if self.widens(op, tile_op, x.dtype) {
+            let wide = self.converted(x, DType::F32, "NONE")?;
+            let to = if op.kind.class() == Class::RowArg { DType::I32 } else { DType::F32 };
+            let result = self.reduce_rows(op, &wide, &Tile { dtype: to, ..shape.clone() })?;
+            return self.converted(&result, shape.dtype, if to == shape.dtype { "NONE" } else { "RINT" });
+        }
+        self.check_elements(tile_op, x.dtype)?;
+        if x.is_column() {
+            return Err(self.refuse(op, "on a single column"));
+        }
+        let input = self.data(x)?;
+        let ty = self.tile_ty(input)?;
+        let whole = [self.index(ty.rows), self.index(ty.cols)];
+        let scratch = self.alloc_rows("scratch", x.dtype, ty.rows, ty.cols, whole);
+        let (out, result) = self.room(shape, shape.dtype);
+        self.tile_op(tile_op, &[input, scratch], out);
+        Ok(result)
+    }
+
+    pub(super) fn col_reduce(&mut self, op: &Op) -> Outcome<()> {
+        let shape = self.shape_of(op.result())?;
+        let x = self.tile(op.operands[0])?;
+        let result = self.reduce_columns(op, &x, &shape)?;
+        let name = self.name_of(op.result());
+        self.bind(op.result(), Held::Tile(Tile { name, valid: shape.valid, ..result }));
+        Ok(())
+    }
+
+    fn reduce_columns(&mut self, op: &Op, x: &Tile, shape: &Tile) -> Outcome<Tile> {
+        let Some(tile_op) = TileOp::of(op.kind, Form::ColReduce) else { return Err(self.refuse(op, "on tiles")) };
+        if self.source.ty(op.operands[0]).as_tile().is_some_and(|t| t.rank() > 2) {
+            return Err(self.refuse(op, "on tiles of rank 3"));
+        }
+        if self.widens(op, tile_op, x.dtype) {
+            let wide = self.converted(x, DType::F32, "NONE")?;
+            let to = if op.kind.class() == Class::ColArg { DType::I32 } else { DType::F32 };
+            let result = self.reduce_columns(op, &wide, &Tile { dtype: to, ..shape.clone() })?;
+            return self.converted(&result, shape.dtype, if to == shape.dtype { "NONE" } else { "RINT" });
+        }
+        self.check_elements(tile_op, x.dtype)?;
+        if x.is_column() {
+            return Err(self.refuse(op, "on a single column"));
+        }
+        let input = self.data(x)?;
+        let (out, result) = self.room(shape, shape.dtype);
+        self.tile_op(tile_op, &[input], out);
+        Ok(result)
+    }
+
+    pub(super) fn create(&mut self, op: &Op) -> Outcome<()> {
+        let shape = self.shape_of(op.result())?;
+        let number = self.scalar(op.operands[0])?;
+        let tile = match op.kind {
+            OpKind::Full => shape.with(Repr::Fill(number), shape.dtype),
+            _ => self.iota(op, &shape, number)?,
+        };
+        self.bind(op.result(), Held::Tile(tile));
+        Ok(())
+    }
+
+    fn iota(&mut self, op: &Op, shape: &Tile, start: crate::codegen::ascend::dialect::Value) -> Outcome<Tile> {
+        if !matches!(shape.dtype, DType::I32 | DType::I16) {
+            return Err(self.refuse(op, &format!("of `{}`", shape.dtype)));
+        }
+        let rank = self.source.ty(op.result()).as_tile().map_or(2, |t| t.rank());
+        if rank > 2 {
+            return Err(self.refuse(op, "of rank 3"));
+        }
+        let along_rows = rank == 2 && op.attrs.int(AttrKey::Axis) == Some(0);
+        let one = self.index(1);
+        let line = if along_rows {
+            Tile { cols: 1, valid: [shape.valid[0], one], ..shape.clone() }
+        } else {
+            Tile { rows: 1, valid: [one, shape.valid[1]], ..shape.clone() }
+        };
+        if line.is_column() && !along_rows {
+            let constant = shape.with(Repr::Fill(start), shape.dtype);
+            return Ok(constant);
+        }
+        let (_, line) = self.room(&line, shape.dtype);
+        let out = self.in_rows(&line)?;
+        self.tile_op(TileOp::Iota, &[start], out);
+        self.expanded(&line, shape)
+    }
+}

@@ -1,0 +1,15 @@
+//! Artifacts for Ascend accelerators: kernels in the assembler's dialect, the code that dispatches them, a manifest.
+//!
+//! A program after the passes is an orchestration function and in-core functions. Each of these is lowered to the dialect
+//! ([`lower`]), its tiles are placed ([`plan`]), and it is written as text ([`dialect`]); what was written is read again
+//! and checked ([`dialect::read`], [`overlap`]). Everything else is data beside it ([`artifact`]).
+
+pub mod artifact;
+mod coalesce;
+pub mod dialect;
+pub mod lower;
+pub mod overlap;
+pub mod plan;
+
+pub use artifact::{AscendArtifact, AscendKernel, AscendOptions, generate};
+pub use plan::Planner;

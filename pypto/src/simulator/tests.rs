@@ -1,0 +1,1 @@
+//! Kernels in the simulator against the interpreter.
