@@ -5,14 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of `pypto` from the lowest layer to the highest, as in the table of docs/ARCHITECTURE.md.
-const LAYERS: [&[&str]; 11] = [
+const LAYERS: [&[&str]; 13] = [
     &["config"],
     &["diagnostics"],
     &["ir", "ops"],
     &["language"],
     &["frontend"],
+    &["target"],
     &["passes"],
     &["codegen"],
+    &["simulator"],
     &["compile", "artifact"],
     &["runtime"],
     &["jit"],

@@ -4,6 +4,7 @@
 //! machine without libLLVM, and a kernel that the code generator does not know, run by the interpreter with the same
 //! results. For Ascend platforms the shared passes run, and then it is an error that code generation is not there yet.
 
+pub mod ascend;
 pub mod driver;
 pub mod engine;
 pub mod error;

@@ -7,6 +7,7 @@ use super::manager::{Instrument, PassManager, PassOptions, PassReport};
 use super::tensor_tiling::Limits;
 use crate::diagnostics::Diagnostics;
 use crate::ir::Program;
+use crate::target::Target;
 
 /// A sequence of passes to compose and run: on any program, for dumps, measurements, or a target of one's own.
 ///
@@ -75,6 +76,11 @@ impl PassPipeline {
             .then(&list::TENSOR_TILING)
             .then(&list::OUTLINE)
             .limits(limits)
+    }
+
+    /// The passes of Ascend targets: an orchestration and in-core kernels for one unit each result.
+    pub fn ascend(target: &Target) -> PassPipeline {
+        PassPipeline::host(Limits::for_target(target))
     }
 
     /// With one more pass at the end.

@@ -25,6 +25,12 @@ impl Part {
     /// The elements, as rows.
     pub fn load(&self, block: i64, accesses: &mut Accesses) -> Result<Array, Stop> {
         let memory = self.tensor.memory();
+        if self.sizes.contains(&0) {
+            // Wherever it begins: nothing is moved.
+            let dims = Shape::from(self.extents());
+            let dtype = if memory.dtype() == DType::Bool { DType::U8 } else { memory.dtype() };
+            return Ok(Array::zeros(dtype, dims)?);
+        }
         let array = memory.load(self.offset, self.sizes, self.sizes)?;
         self.tensor.check_read(self.offset, self.sizes).map_err(|error| Stop::Memory(error.to_string()))?;
         memory.byte_ranges(self.offset, self.sizes, |range| accesses.note(block, range, false));
@@ -36,6 +42,9 @@ impl Part {
     /// Writes rows.
     pub fn store(&self, array: Array, block: i64, accesses: &mut Accesses) -> Result<(), Stop> {
         let memory = self.tensor.memory();
+        if self.sizes.contains(&0) {
+            return Ok(());
+        }
         self.tensor.note_write(self.offset, self.sizes).map_err(|error| Stop::Memory(error.to_string()))?;
         let array = if memory.dtype() == DType::Bool { as_truths(&array) } else { array };
         memory.store(&Array { dims: self.sizes, valid: self.sizes, data: array.data }, self.offset)?;

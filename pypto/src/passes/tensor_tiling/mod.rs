@@ -17,6 +17,7 @@ mod through_memory;
 
 use crate::ir::{Block, FunctionKind, Program};
 use crate::ops::OpKind;
+use crate::target::{Space, Target};
 
 /// What the pass knows of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,18 @@ impl Limits {
     /// Limits for a number of threads.
     pub fn for_threads(threads: usize) -> Limits {
         Limits { threads: threads.max(1), block_bytes: 256 << 10, small_bytes: 64 << 10, nested_bytes: 1 << 20 }
+    }
+
+    /// Limits for an accelerator: the temporaries of a block take part of a vector core's buffer, and there is a block for
+    /// every core.
+    pub fn for_target(target: &Target) -> Limits {
+        let buffer = target.space(Space::Vec).capacity;
+        Limits {
+            threads: (target.vector_cores / 2).max(1),
+            block_bytes: buffer / 5,
+            small_bytes: buffer / 5,
+            nested_bytes: buffer / 2,
+        }
     }
 
     /// Into how many blocks a value is cut at least, where it is large enough.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Held, Lowered, Lowering, Outcome, Tensor};
 use crate::codegen::ascend::dialect::{Inst, Kind, Ty, Value};
-use crate::ir::{Block, DType, Function, IndexExpr, IndexExprs, LoopKind, Op, Type, ValueId};
+use crate::ir::{Block, DType, Function, IndexExpr, IndexExprs, LoopKind, Op, Type};
 use crate::ops::OpKind;
 
 /// One flattened loop.
@@ -13,20 +13,6 @@ struct Level<'f> {
     lower: IndexExpr,
     step: IndexExpr,
     count: IndexExpr,
-}
-
-/// How often each value of a function is used.
-pub(super) fn use_counts(function: &Function) -> HashMap<ValueId, usize> {
-    fn block(body: &Block, counts: &mut HashMap<ValueId, usize>) {
-        for op in &body.ops {
-            op.operands.iter().for_each(|v| *counts.entry(*v).or_default() += 1);
-            op.regions.iter().for_each(|region| block(region, counts));
-        }
-        body.yields.iter().for_each(|v| *counts.entry(*v).or_default() += 1);
-    }
-    let mut counts = HashMap::new();
-    block(&function.body, &mut counts);
-    counts
 }
 
 /// The type of an IR scalar: index arithmetic is `index`.
@@ -93,15 +79,7 @@ impl Lowering<'_> {
                 strides.push(self.extent(ty.strides[axis])?);
             }
             let origin = vec![self.index(0); ty.rank()];
-            let tensor = Tensor {
-                pointer: values[&number],
-                dims,
-                strides,
-                origin,
-                dropped: 0,
-                dtype: ty.dtype,
-                name: param.name.clone(),
-            };
+            let tensor = Tensor { pointer: values[&number], dims, strides, origin, dropped: 0, dtype: ty.dtype };
             self.bind(param.value, Held::Tensor(tensor));
         }
         Ok(order)

@@ -51,8 +51,7 @@ impl Lowering<'_> {
                 return Err(self.refuse(op, "with other strides than its tensor"));
             }
         }
-        let name = self.name_of(op.result());
-        self.bind(op.result(), Held::Tensor(Tensor { origin, dropped, name, ..whole }));
+        self.bind(op.result(), Held::Tensor(Tensor { origin, dropped, ..whole }));
         Ok(())
     }
 

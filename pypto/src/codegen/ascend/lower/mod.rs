@@ -50,7 +50,6 @@ struct Tensor {
     /// Leading dimensions of the parameter that the part does not have.
     dropped: usize,
     dtype: ir::DType,
-    name: String,
 }
 
 /// What an IR value has become.
@@ -85,7 +84,6 @@ pub fn lower(source: &ir::Function, target: &'static Target) -> Result<Lowered, 
         views: HashMap::new(),
         place: None,
         loc: source.loc,
-        uses: entry::use_counts(source),
     };
     lowering.kernel()
 }
@@ -113,8 +111,6 @@ struct Lowering<'a> {
     place: Option<Place>,
     /// The operation that is being lowered.
     loc: Loc,
-    /// How often each value is used.
-    uses: HashMap<ValueId, usize>,
 }
 
 impl Lowering<'_> {

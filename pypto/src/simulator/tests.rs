@@ -1,1 +1,0 @@
-//! Kernels in the simulator against the interpreter.

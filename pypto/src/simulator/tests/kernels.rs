@@ -1,0 +1,83 @@
+//! Kernels of the language on both targets.
+
+use super::{build, simulate, texts};
+use crate::codegen::ascend::Planner;
+use crate::prelude::*;
+use crate::target;
+
+#[crate::jit(meta(TM = 64))]
+fn softmax(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([M, N], [TM, N]) {
+        let t = x.load(at);
+        let e = (t - t.row_max()).exp();
+        y.store(at, e / e.row_sum());
+    }
+}
+
+#[crate::jit]
+fn add(
+    #[shape(M, N)] a: &Tensor<f32, 2>,
+    #[shape(M, N)] b: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    c: &mut Tensor<f32, 2>,
+) {
+    c.set(a + b);
+}
+
+fn random<const R: usize>(shape: [i64; R], seed: u64) -> Tensor<f32, R> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    Tensor::from_fn(shape, |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    })
+}
+
+const PLANNERS: [Planner; 3] = [Planner::FirstFit, Planner::Packed, Planner::External];
+
+/// Largest difference in units of the last place of the larger magnitude.
+fn difference(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(x, y)| (x - y).abs() / x.abs().max(y.abs()).max(1e-3)).fold(0.0, f32::max)
+}
+
+#[test]
+fn add_on_both_targets() {
+    for (m, n) in [(64, 64), (128, 128), (100, 77), (2048, 512), (1, 1), (3, 1)] {
+        let (a, b) = (random([m, n], 1), random([m, n], 2));
+        let mut expected = Tensor::zeros([m, n]);
+        add(&a, &b, &mut expected).unwrap();
+        for target in target::ALL {
+            for planner in PLANNERS {
+                let mut c = Tensor::<f32, 2>::zeros([m, n]);
+                let artifact = build(&add, &(&a, &b, &c), target, planner).unwrap();
+                let time = simulate(&artifact, (&a, &b, &mut c));
+                assert_eq!(c.as_slice(), expected.as_slice(), "{m}x{n} {}", texts(&artifact));
+                assert!(time.total > 0.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn softmax_on_both_targets() {
+    for (m, n) in [(64, 64), (128, 256), (100, 77), (512, 256), (70, 1000)] {
+        let x = random([m, n], 1);
+        let mut expected = Tensor::zeros([m, n]);
+        softmax(&x, &mut expected).unwrap();
+        for target in target::ALL {
+            for planner in PLANNERS {
+                let mut y = Tensor::<f32, 2>::zeros([m, n]);
+                let artifact = build(&softmax, &(&x, &y), target, planner).unwrap();
+                simulate(&artifact, (&x, &mut y));
+                assert!(difference(y.as_slice(), expected.as_slice()) < 1e-6, "{m}x{n} {}", texts(&artifact));
+            }
+        }
+    }
+}
