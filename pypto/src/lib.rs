@@ -9,6 +9,7 @@ pub mod compile;
 pub mod config;
 pub mod diagnostics;
 pub mod frontend;
+pub mod golden;
 pub mod ir;
 pub mod jit;
 pub mod language;
