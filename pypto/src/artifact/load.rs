@@ -51,6 +51,26 @@ impl CompiledProgram {
     }
 }
 
+impl CompiledProgram {
+    /// The program after each pass, from the artifact's dumps, in order: names without extension. Empty where there are none.
+    ///
+    /// # Errors
+    /// A dump that is damaged.
+    pub fn dumps(&self) -> Result<Vec<(String, Program)>, ArtifactError> {
+        let Some(directory) = self.output_dir() else { return Ok(Vec::new()) };
+        let manifest = read_manifest(directory)?;
+        let named =
+            |record: &FileRecord| Some(record.path.strip_prefix("passes_dump/")?.strip_suffix(".ir")?.to_owned());
+        let dumps = manifest.files.iter().filter_map(|record| Some((named(record)?, record)));
+        dumps
+            .map(|(name, record)| {
+                let program = parse_program(directory, &record.path, &read_file(directory, record)?)?;
+                Ok((name, program))
+            })
+            .collect()
+    }
+}
+
 /// The manifest of a directory, checked as far as it tells itself: schema, seal, paths, sizes claimed.
 ///
 /// # Errors

@@ -17,6 +17,7 @@ use crate::compile::{self, Settings, host};
 use crate::config::RunConfig;
 use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::Function;
+use crate::frontend::instantiate::instantiate;
 use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::{DType, Program};
 use crate::language::argument::{Argument, CallArguments, byte_size};
@@ -156,6 +157,12 @@ pub(super) fn lower(
     let settings = Settings::of_calls()?;
     let key = cache::key(function, types, meta, samples, &settings)?;
     Ok(compile::lower(function, &key.specialization, &settings)?)
+}
+
+/// The program of a specialization as it is written, before any pass.
+pub(super) fn unlowered(function: &'static Function, samples: &[ArgumentSpec]) -> Result<Program> {
+    let key = cache::key(function, &[], None, samples, &Settings::of_calls()?)?;
+    Ok(instantiate(function, &key.specialization)?)
 }
 
 /// Checks memory, allocates what is returned, and runs.

@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::cache;
-use super::compiled::{Compiled, call, lower};
+use super::compiled::{Compiled, call, lower, unlowered};
 use super::key::Key;
 use super::meta::MetaValues;
 use super::output::Output;
@@ -266,10 +266,11 @@ pub fn eager_scope<R>(body: impl FnOnce() -> R) -> R {
     scope(body)
 }
 
-/// The program whose entry is the kernel `K`, with all functions that it calls. `#[pypto::program]` emits the call of it.
+/// The program whose entry is the kernel `K`, with all functions that it calls, as written: what
+/// [`pypto::compile`](fn@crate::compile) takes. `#[pypto::program]` emits the call of it.
 #[doc(hidden)]
 pub fn program<K: Callable, S: Samples + ?Sized>(samples: &S) -> Result<ir::Program> {
-    lower(generic_function::<K>(), &[], None, &samples.samples())
+    unlowered(generic_function::<K>(), &samples.samples())
 }
 
 /// The generic IR of a companion type that stands for an annotated function.

@@ -14,6 +14,7 @@ pub mod recording;
 pub mod region;
 pub mod schedule;
 pub mod scratch;
+pub mod validate;
 
 pub use crate::config::{self, CompileOptions, DfxOptions, DistributedConfig, HarnessOptions, RunConfig, RunOptions};
 

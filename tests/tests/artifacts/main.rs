@@ -5,6 +5,7 @@ mod hostile;
 mod layout;
 mod replacing;
 mod round_trip;
+mod validation;
 
 use std::path::Path;
 

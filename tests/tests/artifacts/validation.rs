@@ -1,0 +1,45 @@
+//! `validate_ir`: every dumped state of a program computes what is expected.
+
+use super::*;
+use pypto::ir::DType;
+use pypto::language::DynamicTensor;
+use pypto::runtime::validate::{DynamicArgument, Tolerance};
+
+fn input() -> [DynamicArgument; 1] {
+    [DynamicArgument::Tensor(DynamicTensor::from_vec(vec![1.0f32, 2.0, 3.0, 4.0], &[4]).unwrap())]
+}
+
+fn tensor(values: &[f32]) -> DynamicTensor {
+    DynamicTensor::from_vec(values.to_vec(), &[values.len() as i64]).unwrap()
+}
+
+#[test]
+fn every_pass_keeps_the_meaning() {
+    let place = tempfile::tempdir().unwrap();
+    written(&program("scale", "2.0"), &place.path().join("a"));
+    let compiled = CompiledProgram::from_dir(place.path().join("a")).unwrap();
+    let checks = compiled.validate_ir(&input(), &[tensor(&[2.0, 4.0, 6.0, 8.0])], None).unwrap();
+    assert_eq!(checks[0].pass, "00_frontend");
+    assert!(checks.len() > 10 && checks.iter().all(|check| check.passed() && check.compared == 4), "{checks:?}");
+    let checks = compiled.validate_ir(&input(), &[tensor(&[2.0, 4.0, 6.5, f32::NAN])], None).unwrap();
+    assert!(checks.iter().all(|check| !check.passed() && check.outside == 2), "{checks:?}");
+    let wide = Some(Tolerance { rtol: 0.1, atol: 0.0 });
+    let checks = compiled.validate_ir(&input(), &[tensor(&[2.0, 4.0, 6.5, 8.0])], wide).unwrap();
+    assert!(checks.iter().all(|check| check.passed() && check.largest == 0.5), "{checks:?}");
+}
+
+#[test]
+fn what_cannot_be_validated_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let plain = pypto::compile(&program("scale", "2.0"), &CompileOptions::default()).unwrap();
+    let error = plain.validate_ir(&input(), &[tensor(&[0.0; 4])], None).unwrap_err();
+    assert!(error.to_string().contains("interprets the dumps of passes"), "{error}");
+    let compiled = written(&program("scale", "2.0"), &place.path().join("a"));
+    let error = compiled.validate_ir(&input(), &[], None).unwrap_err();
+    assert!(error.to_string().contains("1 tensors, one for each parameter that is written"), "{error}");
+    let error = compiled.validate_ir(&[], &[tensor(&[0.0; 4])], None).unwrap_err();
+    assert!(error.to_string().contains("`inputs` is `0`: expected 1 arguments, those that are not outputs"), "{error}");
+    let error = compiled.validate_ir(&input(), &[tensor(&[0.0; 5])], None).unwrap_err();
+    assert!(error.to_string().contains("argument `y` of `scale` has extents [5]"), "{error}");
+    assert_eq!(Tolerance::of(DType::I32), Tolerance { rtol: 0.0, atol: 0.0 });
+}
