@@ -11,12 +11,46 @@ use safetensors::SafeTensors;
 const HEADS: i64 = 12;
 const EPSILON: f32 = 1e-12;
 
+/// `x W^T + b`: the weight is `[outputs, inputs]`, so products read it transposed.
+#[derive(pypto::Args)]
+pub struct Linear {
+    #[shape(OUT, IN)]
+    pub weight: Tensor<f32, 2>,
+    #[shape(1, OUT)]
+    pub bias: Tensor<f32, 2>,
+}
+
+#[derive(pypto::Args)]
+pub struct LayerNorm {
+    #[shape(1, D)]
+    pub gamma: Tensor<f32, 2>,
+    #[shape(1, D)]
+    pub beta: Tensor<f32, 2>,
+}
+
+#[derive(pypto::Args)]
+pub struct Layer {
+    pub query: Linear,
+    pub key: Linear,
+    pub value: Linear,
+    pub attention: Linear,
+    pub attention_norm: LayerNorm,
+    pub up: Linear,
+    pub down: Linear,
+    pub output_norm: LayerNorm,
+}
+
 #[pypto::function(inline)]
-fn layer_norm(x: Tile<f32>, gamma: Tile<f32>, beta: Tile<f32>) -> Tile<f32> {
+fn linear(x: Tile<f32>, layer: &Linear) -> Tile<f32> {
+    matmul(x, layer.weight.t()) + &layer.bias
+}
+
+#[pypto::function(inline)]
+fn layer_norm(x: Tile<f32>, norm: &LayerNorm) -> Tile<f32> {
     let count = x.dim(1) as f32;
     let centred = x - x.row_sum() / count;
     let variance = (centred * centred).row_sum() / count;
-    centred * (variance + EPSILON).rsqrt() * gamma + beta
+    centred * (variance + EPSILON).rsqrt() * &norm.gamma + &norm.beta
 }
 
 #[pypto::function(inline)]
@@ -24,27 +58,11 @@ fn gelu(x: Tile<f32>) -> Tile<f32> {
     0.5 * x * (1.0 + (x * std::f32::consts::FRAC_1_SQRT_2).erf())
 }
 
-/// Weights are `[outputs, inputs]`, so each product reads its weight transposed.
 #[pypto::jit]
 pub fn minilm_layer(
     #[shape(R, D)] x: &Tensor<f32, 2>,
     #[shape(B, S)] mask: &Tensor<f32, 2>,
-    #[shape(D, D)] wq: &Tensor<f32, 2>,
-    #[shape(1, D)] bq: &Tensor<f32, 2>,
-    #[shape(D, D)] wk: &Tensor<f32, 2>,
-    #[shape(1, D)] bk: &Tensor<f32, 2>,
-    #[shape(D, D)] wv: &Tensor<f32, 2>,
-    #[shape(1, D)] bv: &Tensor<f32, 2>,
-    #[shape(D, D)] wo: &Tensor<f32, 2>,
-    #[shape(1, D)] bo: &Tensor<f32, 2>,
-    #[shape(1, D)] attention_gamma: &Tensor<f32, 2>,
-    #[shape(1, D)] attention_beta: &Tensor<f32, 2>,
-    #[shape(F, D)] w1: &Tensor<f32, 2>,
-    #[shape(1, F)] b1: &Tensor<f32, 2>,
-    #[shape(D, F)] w2: &Tensor<f32, 2>,
-    #[shape(1, D)] b2: &Tensor<f32, 2>,
-    #[shape(1, D)] output_gamma: &Tensor<f32, 2>,
-    #[shape(1, D)] output_beta: &Tensor<f32, 2>,
+    layer: &Layer,
     #[out]
     #[shape(R, D)]
     y: &mut Tensor<f32, 2>,
@@ -52,9 +70,9 @@ pub fn minilm_layer(
     let mut q = Tensor::temp([R, D]);
     let mut k = Tensor::temp([R, D]);
     let mut v = Tensor::temp([R, D]);
-    q.set(matmul(x, wq.t()) + bq);
-    k.set(matmul(x, wk.t()) + bk);
-    v.set(matmul(x, wv.t()) + bv);
+    q.set(linear(x.load_all(), &layer.query));
+    k.set(linear(x.load_all(), &layer.key));
+    v.set(linear(x.load_all(), &layer.value));
 
     let width = D / HEADS;
     let scale = 1.0 / (width as f32).sqrt();
@@ -67,15 +85,17 @@ pub fn minilm_layer(
         context.store(at, matmul(e / e.row_sum(), v.tile(at, [S, width])));
     }
 
-    let attended = matmul(&context, wo.t()) + bo + x;
-    let normed = layer_norm(attended, attention_gamma.load_all(), attention_beta.load_all());
-    let hidden = gelu(matmul(normed, w1.t()) + b1);
-    let output = matmul(hidden, w2.t()) + b2 + normed;
-    y.set(layer_norm(output, output_gamma.load_all(), output_beta.load_all()));
+    let attended = linear(context.load_all(), &layer.attention) + x;
+    let normed = layer_norm(attended, &layer.attention_norm);
+    let hidden = gelu(linear(normed, &layer.up));
+    let output = linear(hidden, &layer.down) + normed;
+    y.set(layer_norm(output, &layer.output_norm));
 }
 
+pub type Failure = Box<dyn std::error::Error>;
+
 /// A rank-2 tensor of the file as f32; a vector becomes one row, leading dimensions are flattened.
-pub fn read(file: &SafeTensors, name: &str) -> Result<Tensor<f32, 2>, Box<dyn std::error::Error>> {
+pub fn read(file: &SafeTensors, name: &str) -> Result<Tensor<f32, 2>, Failure> {
     let view = file.tensor(name)?;
     let columns = *view.shape().last().ok_or_else(|| format!("`{name}` is a scalar"))?;
     let values: Vec<f32> = match view.dtype() {
@@ -91,51 +111,35 @@ pub fn read(file: &SafeTensors, name: &str) -> Result<Tensor<f32, 2>, Box<dyn st
     Ok(Tensor::from_vec(values, [rows as i64, columns as i64]))
 }
 
+/// The weights of the layer.
+pub fn read_layer(file: &SafeTensors) -> Result<Layer, Failure> {
+    let linear = |name: &str| -> Result<Linear, Failure> {
+        Ok(Linear { weight: read(file, &format!("{name}.weight"))?, bias: read(file, &format!("{name}.bias"))? })
+    };
+    let norm = |name: &str| -> Result<LayerNorm, Failure> {
+        Ok(LayerNorm { gamma: read(file, &format!("{name}.weight"))?, beta: read(file, &format!("{name}.bias"))? })
+    };
+    Ok(Layer {
+        query: linear("attention.self.query")?,
+        key: linear("attention.self.key")?,
+        value: linear("attention.self.value")?,
+        attention: linear("attention.output.dense")?,
+        attention_norm: norm("attention.output.LayerNorm")?,
+        up: linear("intermediate.dense")?,
+        down: linear("output.dense")?,
+        output_norm: norm("output.LayerNorm")?,
+    })
+}
+
 fn main() -> Outcome {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/minilm_layer0.safetensors");
     let bytes = std::fs::read(path)?;
     let file = SafeTensors::deserialize(&bytes)?;
-    let linear = |name: &str| {
-        Ok::<_, Box<dyn std::error::Error>>((
-            read(&file, &format!("{name}.weight"))?,
-            read(&file, &format!("{name}.bias"))?,
-        ))
-    };
-    let (wq, bq) = linear("attention.self.query")?;
-    let (wk, bk) = linear("attention.self.key")?;
-    let (wv, bv) = linear("attention.self.value")?;
-    let (wo, bo) = linear("attention.output.dense")?;
-    let (attention_gamma, attention_beta) = linear("attention.output.LayerNorm")?;
-    let (w1, b1) = linear("intermediate.dense")?;
-    let (w2, b2) = linear("output.dense")?;
-    let (output_gamma, output_beta) = linear("output.LayerNorm")?;
+    let layer = read_layer(&file)?;
     let (x, mask) = (read(&file, "input.hidden")?, read(&file, "input.mask")?);
     let mut y = Tensor::zeros([x.dim(0), x.dim(1)]);
 
-    let time = best_time(|| {
-        minilm_layer(
-            &x,
-            &mask,
-            &wq,
-            &bq,
-            &wk,
-            &bk,
-            &wv,
-            &bv,
-            &wo,
-            &bo,
-            &attention_gamma,
-            &attention_beta,
-            &w1,
-            &b1,
-            &w2,
-            &b2,
-            &output_gamma,
-            &output_beta,
-            &mut y,
-        )
-        .map(drop)
-    })?;
+    let time = best_time(|| minilm_layer(&x, &mask, &layer, &mut y).map(drop))?;
     let expected: Vec<f64> = read(&file, "expected.output")?.to_vec().into_iter().map(f64::from).collect();
     report("minilm_layer", max_error(&y, &expected), 2e-5, time)
 }

@@ -10,6 +10,7 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
+use syn::visit_mut::VisitMut;
 use syn::{Attribute, FnArg, Pat, PatType, ReturnType, Signature};
 
 use crate::attributes::Options;
@@ -17,6 +18,7 @@ use crate::capture::names::{Names, Tables};
 use crate::function::{Checked, Item};
 use crate::params::{self, Param};
 use crate::shape::Dim;
+use crate::types::ValueType;
 
 /// Everything that an expansion is made of.
 pub struct Parts<'a> {
@@ -47,16 +49,27 @@ pub fn jit(parts: &Parts) -> TokenStream {
     let doc = format!("The body of [`{name}`](fn@{name}) as plain Rust.");
     let companion = companion(parts, &cfg);
     let eager_impl = eager_impl(parts, &cfg, &output);
+    let launch = if parts.checked.params.iter().any(|p| matches!(p.ty, ValueType::Struct(_))) {
+        quote! {
+            let mut __arguments = ::pypto::jit::ArgumentList::new();
+            #(::pypto::jit::KernelArguments::append(#names, &mut __arguments);)*
+            ::pypto::jit::launch::<#name, #type_arguments, #output>(::pypto::jit::call_site!(), &mut __arguments)
+        }
+    } else {
+        quote! {
+            ::pypto::jit::launch::<#name, #type_arguments, #output>(
+                ::pypto::jit::call_site!(),
+                &mut [#(::pypto::jit::KernelArgument::argument(&mut { #names })),*],
+            )
+        }
+    };
     quote! {
         #(#cfg)* #(#outer)* #(#lints)*
         #visibility fn #name #generics (#inputs)
             -> ::pypto::jit::Result<::pypto::jit::Launched<#name, #type_arguments, #output>>
         #clause
         {
-            ::pypto::jit::launch::<#name, #type_arguments, #output>(
-                ::pypto::jit::call_site!(),
-                &mut [#(::pypto::jit::KernelArgument::argument(&mut { #names })),*],
-            )
+            #launch
         }
         #companion
         #(#cfg)*
@@ -121,15 +134,30 @@ fn eager_impl(parts: &Parts, cfg: &[Attribute], output: &TokenStream) -> TokenSt
     }
 }
 
-/// The type with a lifetime in the place of the inferred one.
+/// The type with lifetimes in the place of the inferred ones.
 fn with_lifetime(ty: &syn::Type, index: usize, lifetimes: &mut Vec<syn::Lifetime>) -> syn::Type {
     let mut ty = crate::types::peel(ty).clone();
     if let syn::Type::Reference(reference) = &mut ty {
-        let lifetime = syn::Lifetime::new(&format!("'p{index}"), Span::call_site());
-        reference.lifetime = Some(lifetime.clone());
-        lifetimes.push(lifetime);
+        reference.lifetime = Some(syn::Lifetime::new("'_", Span::call_site()));
     }
+    Named { index, lifetimes }.visit_type_mut(&mut ty);
     ty
+}
+
+/// Gives every `'_` a name: an impl would take each of its places for a lifetime of its own.
+struct Named<'a> {
+    index: usize,
+    lifetimes: &'a mut Vec<syn::Lifetime>,
+}
+
+impl VisitMut for Named<'_> {
+    fn visit_lifetime_mut(&mut self, lifetime: &mut syn::Lifetime) {
+        if lifetime.ident == "_" {
+            let name = format!("'p{}_{}", self.index, self.lifetimes.len());
+            *lifetime = syn::Lifetime::new(&name, lifetime.span());
+            self.lifetimes.push(lifetime.clone());
+        }
+    }
 }
 
 /// The body with its extents and meta parameters bound in front; everything else is as it was written.
@@ -147,6 +175,9 @@ fn bindings(parts: &Parts, kernel: Option<&Ident>) -> TokenStream {
     let mut tokens = TokenStream::new();
     let mut bound: Vec<&Ident> = Vec::new();
     for param in &parts.checked.params {
+        if let ValueType::Struct(_) = param.ty {
+            tokens.extend(struct_extents(param));
+        }
         for (axis, dim) in param.shape.iter().enumerate() {
             tokens.extend(extent(param, axis, dim, &mut bound));
         }
@@ -163,6 +194,16 @@ fn bindings(parts: &Parts, kernel: Option<&Ident>) -> TokenStream {
         tokens.extend(quote!(#[allow(non_snake_case, unused_variables)] let #name: i64 = #value;));
     }
     tokens
+}
+
+/// The check of the extents of a struct parameter's fields.
+fn struct_extents(param: &Param) -> TokenStream {
+    let (name, text) = (generated(&param.name), param.name.to_string());
+    let borrowed = match crate::types::peel(&param.plain.ty) {
+        syn::Type::Reference(_) => quote!(&*#name),
+        _ => quote!(&#name),
+    };
+    quote!(::pypto::frontend::structs::Args::check_extents(#borrowed, #text);)
 }
 
 /// The first occurrence of a name binds the extent, every other one is compared with it.
@@ -241,18 +282,22 @@ pub struct Captured<'a> {
     /// The function in words.
     pub words: String,
     pub names: &'a Names,
+    /// The types of struct parameters.
+    pub structs: Vec<syn::Type>,
 }
 
 /// The block that gives the generic IR.
 pub fn callee(captured: &Captured) -> TokenStream {
-    let Captured { file, source, source_line, hash, words, names } = captured;
-    let Tables { fallbacks, imports, callees, constants } = names.tables();
+    let Captured { file, source, source_line, hash, words, names, structs } = captured;
+    let Tables { fallbacks, imports, callees, constants, computed } = names.tables();
     quote! {{
         #fallbacks
         {
             #imports
             static __CAPTURED: ::pypto::frontend::captured::Captured = ::pypto::frontend::captured::Captured::new(
                 ::core::module_path!(), #file, #source, #source_line, #hash, #words, &[#callees], &[#constants],
+                &[#computed],
+                &[#(<#structs as ::pypto::frontend::structs::Args>::struct_type),*],
             );
             ::pypto::frontend::generic::Callee::Function(__CAPTURED.function())
         }

@@ -9,7 +9,6 @@ use crate::emit::{self, Parts};
 use crate::errors::Errors;
 use crate::fallback;
 use crate::function::{self, Checked, Item};
-use crate::params::Param;
 use crate::types::ValueType;
 use crate::{code, source};
 
@@ -59,23 +58,31 @@ fn callee(
     errors: &mut Errors,
 ) -> TokenStream {
     let Some(statements) = errors.take(function::statements(&item.body)) else { return emit::no_callee() };
+    let compile_time: Vec<String> = (function::extents(&checked.params).into_iter())
+        .chain(options.metas.iter().map(|meta| &meta.name))
+        .chain(checked.params.iter().filter(|p| p.spec && p.is_i64()).map(|p| &p.name))
+        .map(ToString::to_string)
+        .collect();
     let locals = (item.signature.inputs.iter().filter_map(parameter_name))
         .chain(function::extents(&checked.params).into_iter().map(ToString::to_string))
         .chain(options.metas.iter().map(|meta| meta.name.to_string()));
     let returns = checked.output.is_some();
-    let body = capture::body(&item.body, &statements, returns, locals, &checked.type_params, errors);
+    let body = capture::body(&item.body, &statements, returns, locals, compile_time, &checked.type_params, errors);
     if !errors.is_empty() {
         return emit::no_callee();
     }
     let tokens = without_attributes(tokens);
+    let mut structs = Vec::new();
+    let words = words(item, options, checked, &body.text, &mut structs);
     let (source, source_line) = source::of(&tokens);
     emit::callee(&emit::Captured {
         file: item.signature.ident.span().file(),
         source,
         source_line,
         hash: source::hash(&tokens) ^ source::hash(attribute).rotate_left(1),
-        words: words(item, options, checked, &body.text),
+        words,
         names: &body.names,
+        structs,
     })
 }
 
@@ -90,13 +97,13 @@ fn parameter_name(input: &syn::FnArg) -> Option<String> {
 }
 
 /// A function in words.
-fn words(item: &Item, options: &Options, checked: &Checked, body: &str) -> String {
+fn words(item: &Item, options: &Options, checked: &Checked, body: &str, structs: &mut Vec<syn::Type>) -> String {
     let signature = &item.signature;
     [
         code::ident(&signature.ident),
         options.kind.to_owned(),
         code::list(checked.type_params.iter().map(code::ident)),
-        code::list(checked.params.iter().map(Param::text)),
+        code::list(checked.params.iter().map(|param| param.text(structs))),
         code::list(options.metas.iter().map(|meta| format!("{} {}", code::ident(&meta.name), meta.default))),
         code::option(checked.output.as_ref().map(ValueType::text)),
         body.to_owned(),

@@ -75,7 +75,11 @@ const MAX_PARAMETERS: usize = 24;
 fn count(signature: &Signature, errors: &mut Errors) {
     if let Some(extra) = signature.inputs.iter().nth(MAX_PARAMETERS) {
         let count = signature.inputs.len();
-        errors.over(extra, format!("a kernel takes up to {MAX_PARAMETERS} parameters, and this one has {count}"));
+        let message = format!(
+            "a kernel takes up to {MAX_PARAMETERS} parameters, and this one has {count}: group them in structs with \
+             `#[derive(pypto::Args)]`"
+        );
+        errors.over(extra, message);
     }
 }
 
@@ -154,7 +158,7 @@ fn inferable(type_params: &[Ident], params: &[Param], errors: &mut Errors) {
             ValueType::Tensor { element, .. } | ValueType::Tile { element, .. } | ValueType::Scalar(element) => {
                 element == types::Element::Param(index)
             }
-            ValueType::Tuple(_) => false,
+            ValueType::Tuple(_) | ValueType::Struct(_) => false,
         });
         if !used {
             errors.at(name.span(), format!("type parameter `{name}` occurs in no parameter, so a call cannot tell it"));

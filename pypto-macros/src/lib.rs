@@ -1,4 +1,4 @@
-//! The attribute macros of PyPTO: `jit`, `function` and `program`.
+//! The macros of PyPTO: the attributes `jit`, `function` and `program`, and the derive macro `Args`.
 //!
 //! An annotated function stays as it was written, for rustc, rust-analyzer and as the eager mode. Beside it the macro
 //! emits the function's generic IR, a static that `pypto::frontend` instantiates at the first call.
@@ -6,6 +6,7 @@
 //! The logic works on `proc_macro2` types, so that unit tests can call it; it never panics, reports every error that it
 //! finds, and emits the user's items even then.
 
+mod args;
 mod attributes;
 mod capture;
 mod code;
@@ -44,6 +45,12 @@ pub fn jit(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn function(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::function(expand::Form::Function, attribute.into(), item.into()).into()
+}
+
+/// Makes a struct of tensors and scalars one parameter of kernels; see the trait of the same name.
+#[proc_macro_derive(Args, attributes(shape, out, spec))]
+pub fn derive_args(item: TokenStream) -> TokenStream {
+    args::expand(item.into()).into()
 }
 
 /// Groups the annotated functions of a module into one program: adds `program()` to the module.

@@ -16,7 +16,7 @@ pub const HELPERS: [&str; 3] = ["shape", "out", "spec"];
 pub struct Param {
     pub name: Ident,
     pub ty: ValueType,
-    /// How the memory is used: `in`, `out` or `inout`.
+    /// How the memory is used: `in`, `out` or `inout`; of a struct, `in` where it is a shared reference.
     pub direction: &'static str,
     pub spec: bool,
     pub shape: Vec<Dim>,
@@ -25,10 +25,23 @@ pub struct Param {
 }
 
 impl Param {
-    /// The parameter in words.
-    pub fn text(&self) -> String {
+    /// Whether it is an `i64`.
+    pub fn is_i64(&self) -> bool {
+        matches!(self.ty, ValueType::Scalar(types::Element::Known("i64")))
+    }
+
+    /// The parameter in words; `structs` is the table of the types of struct parameters.
+    pub fn text(&self, structs: &mut Vec<Type>) -> String {
+        if let ValueType::Struct(ty) = &self.ty {
+            let index = structs.iter().position(|known| known == &**ty).unwrap_or_else(|| {
+                structs.push((**ty).clone());
+                structs.len() - 1
+            });
+            let shared = self.direction == "in";
+            return format!("struct {index} {shared} {} {}", code::ident(&self.name), code::range(&self.plain.ty));
+        }
         format!(
-            "{} {} {} {} {} {}",
+            "value {} {} {} {} {} {}",
             code::ident(&self.name),
             self.ty.text(),
             code::range(&self.plain.ty),
@@ -52,7 +65,7 @@ pub fn parse(form: Form, argument: &FnArg, type_params: &[Ident], errors: &mut E
         errors.over(&typed.pat, "a parameter of a kernel is a plain name");
         return None;
     };
-    let helpers = helpers(&typed.attrs, errors);
+    let helpers = helpers(&typed.attrs, "parameter", errors);
     let (ty, direction) = errors.take(parameter_type(form, &typed.ty, helpers.out.is_some(), type_params))?;
     let is_tensor = matches!(ty, ValueType::Tensor { .. });
     if let Some(out) = helpers.out
@@ -82,15 +95,16 @@ pub fn plain_attributes(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(|a| !HELPERS.iter().any(|h| a.path().is_ident(h))).cloned().collect()
 }
 
-/// The helper attributes of one parameter.
+/// The helper attributes of one parameter or field.
 #[derive(Default)]
-struct Helpers<'a> {
-    shape: Option<&'a Attribute>,
-    out: Option<&'a Attribute>,
-    spec: Option<&'a Attribute>,
+pub struct Helpers<'a> {
+    pub shape: Option<&'a Attribute>,
+    pub out: Option<&'a Attribute>,
+    pub spec: Option<&'a Attribute>,
 }
 
-fn helpers<'a>(attributes: &'a [Attribute], errors: &mut Errors) -> Helpers<'a> {
+/// Reads the helper attributes; `what` is a parameter or a field.
+pub fn helpers<'a>(attributes: &'a [Attribute], what: &str, errors: &mut Errors) -> Helpers<'a> {
     let mut helpers = Helpers::default();
     for attribute in attributes {
         let name = attribute.path().segments.last().map(|s| s.ident.to_string()).unwrap_or_default();
@@ -99,9 +113,11 @@ fn helpers<'a>(attributes: &'a [Attribute], errors: &mut Errors) -> Helpers<'a> 
             "out" => &mut helpers.out,
             "spec" => &mut helpers.spec,
             "doc" | "allow" | "expect" | "warn" | "cfg" | "cfg_attr" => continue,
+            // Those of a field may belong to another derive macro; rustc knows the unknown ones.
+            _ if what == "field" => continue,
             _ => {
                 let hint = did_you_mean(&name, &HELPERS);
-                errors.over(attribute, format!("unknown attribute `{name}` of a parameter{hint} (shape, out, spec)"));
+                errors.over(attribute, format!("unknown attribute `{name}` of a {what}{hint} (shape, out, spec)"));
                 continue;
             }
         };
@@ -132,6 +148,7 @@ fn shape_of(attribute: &Attribute, ty: &ValueType, is_tensor: bool, typed: &PatT
                 format!("`#[shape]` names {count} {dimensions}, but the {what} `{name}` has rank {rank}"),
             );
         }
+        ValueType::Struct(_) => errors.over(attribute, "`#[shape]` of a struct's tensors belongs on its fields"),
         _ => errors.over(attribute, "`#[shape]` belongs on a tensor: a scalar has no dimensions"),
     }
     Vec::new()
@@ -145,6 +162,10 @@ fn parameter_type(form: Form, ty: &Type, out: bool, params: &[Ident]) -> syn::Re
             let message = "a kernel borrows its tensors for the call only: leave the lifetime out";
             return Err(syn::Error::new_spanned(lifetime, message));
         }
+        if types::is_struct(types::peel(&reference.elem), params) {
+            let direction = if reference.mutability.is_some() { "inout" } else { "in" };
+            return Ok((ValueType::Struct(Box::new(types::peel(&reference.elem).clone())), direction));
+        }
         let value = types::value_type(&reference.elem, params)?;
         return match (&value, reference.mutability) {
             (ValueType::Tensor { .. }, None) => Ok((value, "in")),
@@ -152,11 +173,14 @@ fn parameter_type(form: Form, ty: &Type, out: bool, params: &[Ident]) -> syn::Re
             (ValueType::Tensor { .. }, Some(_)) => Ok((value, "inout")),
             _ => Err(syn::Error::new_spanned(
                 ty,
-                "only tensors are passed by reference: pass tiles and scalars by value",
+                "only tensors and structs are passed by reference: pass tiles and scalars by value",
             )),
         };
     }
     let value = match types::peel(ty) {
+        struct_type if types::is_struct(struct_type, params) => {
+            return Ok((ValueType::Struct(Box::new(struct_type.clone())), "inout"));
+        }
         Type::Path(_) => types::value_type(ty, params)?,
         _ => return Err(syn::Error::new_spanned(ty, expected(form))),
     };
@@ -170,13 +194,15 @@ fn parameter_type(form: Form, ty: &Type, out: bool, params: &[Ident]) -> syn::Re
             ty,
             "a kernel that is called from Rust takes tensors: a tile lives inside a kernel",
         )),
-        (ValueType::Tuple(_), _) => Err(syn::Error::new_spanned(ty, expected(form))),
+        (ValueType::Tuple(_) | ValueType::Struct(_), _) => Err(syn::Error::new_spanned(ty, expected(form))),
     }
 }
 
 fn expected(form: Form) -> &'static str {
     match form {
-        Form::Jit => "a kernel takes `&Tensor<T, R>`, `&mut Tensor<T, R>` and scalars",
-        Form::Function => "a function takes `&Tensor<T, R>`, `&mut Tensor<T, R>`, `Tile<T, R>` and scalars",
+        Form::Jit => "a kernel takes `&Tensor<T, R>`, `&mut Tensor<T, R>`, scalars, and structs of these",
+        Form::Function => {
+            "a function takes `&Tensor<T, R>`, `&mut Tensor<T, R>`, `Tile<T, R>`, scalars, and structs of tensors"
+        }
     }
 }

@@ -26,6 +26,11 @@ impl Scope {
         }
     }
 
+    /// Whether a `let` or `for` binds the name, so that it means no parameter or extent here.
+    pub fn is_shadowed(&self, name: &str) -> bool {
+        self.0.iter().skip(1).flatten().any(|bound| bound == name)
+    }
+
     /// Whether the name is a local variable here.
     pub fn contains(&self, name: &str) -> bool {
         self.0.iter().flatten().any(|bound| bound == name)

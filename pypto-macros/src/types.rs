@@ -44,10 +44,18 @@ impl Element {
 
 /// A type that the language has values of.
 pub enum ValueType {
-    Tensor { element: Element, rank: usize },
-    Tile { element: Element, rank: usize },
+    Tensor {
+        element: Element,
+        rank: usize,
+    },
+    Tile {
+        element: Element,
+        rank: usize,
+    },
     Scalar(Element),
     Tuple(Vec<ValueType>),
+    /// A struct that derives `Args`, of parameters only.
+    Struct(Box<Type>),
 }
 
 impl ValueType {
@@ -58,6 +66,8 @@ impl ValueType {
             ValueType::Tile { element, rank } => format!("tile {} {rank}", element.text()),
             ValueType::Scalar(element) => format!("scalar {}", element.text()),
             ValueType::Tuple(items) => format!("tuple {}", code::list(items.iter().map(ValueType::text))),
+            // Parameters write it themselves: it is an entry of a table.
+            ValueType::Struct(_) => String::new(),
         }
     }
 }
@@ -81,6 +91,20 @@ pub fn value_type(ty: &Type, params: &[Ident]) -> syn::Result<ValueType> {
         },
         _ => Err(syn::Error::new_spanned(ty, "the language has tensors, tiles, scalars and tuples of them")),
     }
+}
+
+/// Types of the standard library that users try as parameters, and that never derive `Args`.
+const FOREIGN: [&str; 11] =
+    ["Vec", "String", "Option", "Box", "Rc", "Arc", "HashMap", "BTreeMap", "HashSet", "Result", "Cow"];
+
+/// Whether `ty` can only be a struct of the user's: rustc then finds out whether it derives `Args`.
+pub fn is_struct(ty: &Type, params: &[Ident]) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let Some(last) = path.path.segments.last() else { return false };
+    let name = last.ident.to_string();
+    let known = matches!(name.as_str(), "Tensor" | "Tile") || FOREIGN.contains(&name.as_str());
+    let is_param = path.path.get_ident().is_some_and(|ident| params.contains(ident));
+    path.qself.is_none() && name.starts_with(|c: char| c.is_uppercase()) && !known && !is_param
 }
 
 /// The element type that `ty` spells.

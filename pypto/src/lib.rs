@@ -24,8 +24,9 @@ pub mod tools;
 pub use artifact::CompiledProgram;
 pub use compile::compile;
 pub use config::{CompileOptions, RunConfig};
+pub use frontend::structs::Args;
 pub use jit::{Error, Result};
-pub use pypto_macros::{function, jit, program};
+pub use pypto_macros::{Args, function, jit, program};
 
 /// The programs of the README are compiled and run as tests.
 #[cfg(doctest)]

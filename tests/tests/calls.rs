@@ -1,5 +1,6 @@
 //! Calls of kernels: specialization, checks of arguments, and what a call may not do.
 
+use pypto::compile::Platform;
 use pypto::diagnostics::codes;
 use pypto::jit::{ErrorKind, Origin, on_event, stats};
 use pypto::prelude::*;
@@ -284,4 +285,33 @@ fn many_variants_are_worth_a_warning() {
         "{}",
         warnings[0]
     );
+}
+
+/// Two components vary: the extent takes a new value every second time, the target one of two each time.
+#[test]
+fn the_warning_names_what_took_most_values() {
+    #[pypto::jit]
+    fn alternating(
+        #[shape(N)] x: &Tensor<f32, 1>,
+        #[out]
+        #[shape(N)]
+        y: &mut Tensor<f32, 1>,
+    ) {
+        y.set(-x);
+    }
+    use std::sync::Mutex;
+    static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    on_event(|event| {
+        if event.key.kernel() == "alternating" {
+            WARNINGS.lock().unwrap().extend(event.warning.as_ref().map(ToString::to_string));
+        }
+    });
+    for n in 0..16 {
+        let platform = if n % 2 == 0 { Platform::Interpreter } else { Platform::Host };
+        let x = ramp(n / 2 + 1);
+        alternating.compile(&(&x, &x), &RunConfig::new().with_platform(platform)).unwrap();
+    }
+    let warnings = WARNINGS.lock().unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("N took 8 values") && warnings[0].contains("dyn N"), "{}", warnings[0]);
 }

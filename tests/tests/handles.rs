@@ -23,6 +23,7 @@ fn kernels_without_parameters_have_handles() {
     assert_eq!(ramp.ir().params.len(), 0);
     assert_eq!(ramp.with(meta! {N: 1})().unwrap().to_vec(), [0.5]);
     assert_eq!(ramp.with(meta! {N: 1}).eager(()).to_vec(), [0.5]);
+    assert_eq!(ramp.with(meta! {N: 1}).ir().name.name, "ramp");
 }
 
 /// As many parameters as there are handles for.

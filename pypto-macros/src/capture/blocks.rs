@@ -1,5 +1,6 @@
 //! Blocks and statements.
 
+use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Local, Stmt};
 
 use super::{Capture, Use};
@@ -11,6 +12,13 @@ impl Capture<'_> {
     /// A block in a scope of its own.
     pub(super) fn block(&mut self, statements: &[Stmt], span: String, used: Use) -> String {
         self.scope.enter();
+        let (texts, result) = self.statements(statements, used);
+        self.scope.leave();
+        format!("{} {} {span}", code::list(texts), code::option(result))
+    }
+
+    /// Statements, and the value of the last one.
+    fn statements(&mut self, statements: &[Stmt], used: Use) -> (Vec<String>, Option<String>) {
         let mut texts = Vec::new();
         let mut result = None;
         for (index, statement) in statements.iter().enumerate() {
@@ -26,11 +34,26 @@ impl Capture<'_> {
                     let value = ret.expr.as_ref().map(|e| self.expr(e));
                     texts.push(statement_text(format!("return {}", code::option(value)), statement));
                 }
+                _ if used == Use::Unit && self.may_leave(statement) => {
+                    match self.exit(statement) {
+                        Some(exit) => texts.extend(exit),
+                        None => texts.extend(self.statement(statement)),
+                    }
+                    let (rest, _) = self.statements(&statements[index + 1..], used);
+                    if !rest.is_empty() {
+                        texts.extend(self.where_not_left(rest, statement.span()));
+                    }
+                    break;
+                }
+                _ if self.may_leave(statement) => {
+                    let message =
+                        "`break` and `continue` cannot leave a block whose value is used: make it a statement";
+                    self.errors.over(statement, message);
+                }
                 _ => texts.extend(self.statement(statement)),
             }
         }
-        self.scope.leave();
-        format!("{} {} {span}", code::list(texts), code::option(result))
+        (texts, result)
     }
 
     /// The block of a loop, branch or block expression.
@@ -101,7 +124,9 @@ impl Capture<'_> {
             Expr::Binary(binary) if is_compound(&binary.op) => self.compound_assign(binary),
             Expr::ForLoop(looped) => self.for_loop(looped),
             Expr::While(looped) => self.while_loop(looped),
+            Expr::Loop(looped) => self.endless_loop(looped),
             Expr::If(branch) => format!("expr {}", self.branch(branch, Use::Unit)),
+            Expr::Match(matched) => format!("expr {}", self.match_expr(matched, Use::Unit)),
             Expr::Block(block) if block.label.is_none() => {
                 let inner = self.inner_block(&block.block, Use::Unit);
                 format!("expr {}", expr_text(format!("block {inner}"), block))
@@ -156,7 +181,7 @@ fn statement_text(kind: String, tokens: &impl quote::ToTokens) -> String {
 /// Whether a trailing expression can be the value of its block.
 fn has_value(expr: &Expr) -> bool {
     match expr {
-        Expr::ForLoop(_) | Expr::While(_) | Expr::Assign(_) | Expr::Return(_) => false,
+        Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) | Expr::Assign(_) | Expr::Return(_) => false,
         Expr::Binary(binary) => !is_compound(&binary.op),
         _ => true,
     }
@@ -186,6 +211,8 @@ fn attributes_of(expr: &Expr) -> &[Attribute] {
         Expr::ForLoop(e) => &e.attrs,
         Expr::If(e) => &e.attrs,
         Expr::Macro(e) => &e.attrs,
+        Expr::Loop(e) => &e.attrs,
+        Expr::Match(e) => &e.attrs,
         Expr::MethodCall(e) => &e.attrs,
         Expr::While(e) => &e.attrs,
         _ => &[],

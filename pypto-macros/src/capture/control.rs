@@ -12,16 +12,30 @@ impl Capture<'_> {
         let iterator = self.expr(&looped.expr);
         self.scope.enter();
         let pattern = self.pattern(&looped.pat);
-        let body = self.inner_block(&looped.body, Use::Unit);
+        let words = self.leavable(&looped.body, looped, |capture, body, goes_on| {
+            let (body, place) = (body(capture), code::range(looped));
+            match goes_on {
+                // The iterations after a `break` are empty.
+                Some(goes_on) => {
+                    format!("for {pattern} {iterator} 1 {place} expr {place} if {goes_on} {body} 0 0 {place}")
+                }
+                None => format!("for {pattern} {iterator} {body}"),
+            }
+        });
         self.scope.leave();
-        format!("for {pattern} {iterator} {body}")
+        words
     }
 
     pub(super) fn while_loop(&mut self, looped: &ExprWhile) -> String {
         self.no_label(looped.label.as_ref());
         let condition = self.condition(&looped.cond);
-        let body = self.inner_block(&looped.body, Use::Unit);
-        format!("while {condition} {body}")
+        self.leavable(&looped.body, looped, |capture, body, goes_on| {
+            let condition = match goes_on {
+                Some(goes_on) => format!("{} binary And {goes_on} {condition}", code::range(&looped.cond)),
+                None => condition,
+            };
+            format!("while {condition} {}", body(capture))
+        })
     }
 
     /// `if`, as a statement or as a value.
@@ -50,10 +64,12 @@ impl Capture<'_> {
         self.expr(condition)
     }
 
-    fn no_label(&mut self, label: Option<&Label>) {
+    pub(super) fn no_label(&mut self, label: Option<&Label>) {
         if let Some(label) = label {
-            self.errors
-                .over(label, "loop labels are not supported in a kernel body: no `break` or `continue` could use it");
+            self.errors.over(
+                label,
+                "loop labels are not supported in a kernel body: set a variable, and test it in the outer loop",
+            );
         }
     }
 }

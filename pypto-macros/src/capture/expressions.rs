@@ -16,6 +16,7 @@ impl Capture<'_> {
             Expr::Paren(e) => return self.expr(&e.expr),
             Expr::Group(e) => return self.expr(&e.expr),
             Expr::If(e) => return self.branch(e, Use::Value),
+            Expr::Match(e) => return self.match_expr(e, Use::Value),
             Expr::Call(e) => return self.call(e),
             Expr::Macro(e) => return self.macro_value(&e.mac),
             Expr::MethodCall(e) => self.method(e),

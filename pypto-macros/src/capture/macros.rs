@@ -1,10 +1,11 @@
 //! Macros that a body may use: assertions, which become part of the kernel, and printing, which only eager runs do.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
-use syn::{Expr, Lit, Macro, Token};
+use syn::visit::Visit;
+use syn::{Expr, Ident, Lit, Macro, Token};
 
 use super::Capture;
 use super::blocks::expr_text;
@@ -14,8 +15,10 @@ impl Capture<'_> {
     /// A macro as a statement; `None` where only eager runs execute it.
     pub(super) fn macro_statement(&mut self, mac: &Macro) -> Option<String> {
         match name(mac).as_str() {
-            "assert" | "debug_assert" => self.assertion(mac, 1),
-            "assert_eq" | "debug_assert_eq" => self.assertion(mac, 2),
+            "assert" | "debug_assert" | "device_assert" => self.assertion(mac, 1, false),
+            "static_assert" => self.assertion(mac, 1, true),
+            "assert_eq" | "debug_assert_eq" => self.assertion(mac, 2, false),
+            "static_print" => self.static_print(mac),
             "println" | "print" | "eprintln" | "eprint" | "dbg" => None,
             _ => {
                 self.reject_macro(mac);
@@ -24,8 +27,11 @@ impl Capture<'_> {
         }
     }
 
-    /// A macro as a value: `dbg!(value)`.
+    /// A macro as a value: `dbg!(value)` and `comptime!(value)`.
     pub(super) fn macro_value(&mut self, mac: &Macro) -> String {
+        if name(mac) == "comptime" {
+            return self.comptime(mac);
+        }
         if name(mac) == "dbg"
             && let Ok(value) = syn::parse2::<Expr>(mac.tokens.clone())
         {
@@ -35,7 +41,7 @@ impl Capture<'_> {
         String::new()
     }
 
-    fn assertion(&mut self, mac: &Macro, operands: usize) -> Option<String> {
+    fn assertion(&mut self, mac: &Macro, operands: usize, known: bool) -> Option<String> {
         let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
         let arguments = self.errors.take(parser.parse2(mac.tokens.clone()))?;
         let arguments: Vec<Expr> = arguments.into_iter().collect();
@@ -60,7 +66,68 @@ impl Capture<'_> {
                 None
             }
         };
-        Some(format!("assert {condition} {}", code::option(message)))
+        Some(format!("assert {condition} {} {known}", code::option(message)))
+    }
+
+    /// `static_print!("text {} {name}", value)`.
+    fn static_print(&mut self, mac: &Macro) -> Option<String> {
+        let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+        let arguments = self.errors.take(parser.parse2(mac.tokens.clone()))?;
+        let mut arguments = arguments.into_iter();
+        let text = match arguments.next() {
+            Some(Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })) => text,
+            _ => {
+                self.errors.over(&mac.path, "`static_print!` starts with a text: `static_print!(\"rows {}\", n)`");
+                return None;
+            }
+        };
+        let Some((pieces, names)) = placeholders(&text.value()) else {
+            self.errors.over(&text, "`static_print!` has the placeholders `{}`, `{:?}`, `{name}` and `{name:?}`");
+            return None;
+        };
+        let place = code::span(text.span());
+        let mut values = Vec::new();
+        for name in names {
+            let Some(name) = name else {
+                let Some(value) = arguments.next() else {
+                    self.errors.over(&text, "there are more placeholders than values");
+                    return None;
+                };
+                values.push(self.expr(&value));
+                continue;
+            };
+            match syn::parse_str::<syn::ExprPath>(&name) {
+                Ok(path) => values.push(format!("{place} {}", self.path(&path))),
+                Err(_) => self.errors.over(&text, format!("`{name}` is not a name")),
+            }
+        }
+        if let Some(extra) = arguments.next() {
+            self.errors.over(extra, "there is no placeholder for this value");
+        }
+        let pieces = code::list(pieces.iter().map(|piece| code::string(piece)));
+        Some(format!("staticprint {pieces} {}", code::list(values)))
+    }
+
+    /// Rust code that runs at specialization, on extents and meta parameters.
+    fn comptime(&mut self, mac: &Macro) -> String {
+        let Some(value) = self.errors.take(syn::parse2::<Expr>(mac.tokens.clone())) else { return String::new() };
+        let mut variables = Variables::default();
+        variables.visit_expr(&value);
+        let mut args: Vec<Ident> = Vec::new();
+        for name in variables.0 {
+            let text = code::plain(&name);
+            let known = self.compile_time.contains(&text) && !self.scope.is_shadowed(&text);
+            if known && !args.contains(&name) {
+                args.push(name);
+            } else if !known && self.scope.contains(&text) {
+                let message = format!(
+                    "`comptime!` runs at specialization, on extents, meta parameters and constants: `{text}` is a variable"
+                );
+                self.errors.at(name.span(), message);
+            }
+        }
+        let index = self.names.computed(value.to_token_stream(), &args);
+        expr_text(format!("comptime {index} {}", code::list(args.iter().map(code::ident))), mac)
     }
 
     fn reject_macro(&mut self, mac: &Macro) {
@@ -69,9 +136,49 @@ impl Capture<'_> {
             "panic" | "unreachable" | "todo" | "unimplemented" => "state the condition with `assert!`",
             "vec" | "format" => "kernels have arrays `[a, b]` and tiles, but no heap",
             "println" | "print" | "eprintln" | "eprint" => "it is a statement, without a value",
-            _ => "supported are `assert!`, `assert_eq!`, `debug_assert!`, and `println!`, `dbg!` in eager runs",
+            _ => {
+                "supported are `assert!`, `assert_eq!`, `debug_assert!`, `device_assert!`, `static_assert!`, `static_print!`, `comptime!`, and \
+                  `println!`, `dbg!` in eager runs"
+            }
         };
         self.errors.over(&mac.path, format!("`{name}!` is not supported in a kernel body: {help}"));
+    }
+}
+
+/// The text around placeholders, and the names in them; `None` for a placeholder that is not known.
+fn placeholders(text: &str) -> Option<(Vec<String>, Vec<Option<String>>)> {
+    let (mut pieces, mut names) = (vec![String::new()], Vec::new());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let doubled = matches!(c, '{' | '}') && rest.peek() == Some(&c);
+        match c {
+            _ if doubled => {
+                rest.next();
+                pieces.last_mut()?.push(c);
+            }
+            '{' => {
+                let inside: String = rest.by_ref().take_while(|c| *c != '}').collect();
+                let name = inside.strip_suffix(":?").unwrap_or(&inside);
+                if name.contains(':') {
+                    return None;
+                }
+                names.push(Some(name.to_owned()).filter(|name| !name.is_empty()));
+                pieces.push(String::new());
+            }
+            '}' => return None,
+            c => pieces.last_mut()?.push(c),
+        }
+    }
+    Some((pieces, names))
+}
+
+/// The names of one segment in an expression, each a variable or a constant.
+#[derive(Default)]
+struct Variables(Vec<Ident>);
+
+impl Visit<'_> for Variables {
+    fn visit_expr_path(&mut self, path: &syn::ExprPath) {
+        self.0.extend(path.path.get_ident().cloned());
     }
 }
 

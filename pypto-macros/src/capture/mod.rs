@@ -8,9 +8,11 @@
 mod blocks;
 mod calls;
 mod control;
+mod exits;
 mod expressions;
 mod literals;
 mod macros;
+mod matches;
 pub mod names;
 mod operators;
 mod patterns;
@@ -22,6 +24,7 @@ use syn::Ident;
 use crate::code;
 use crate::errors::Errors;
 use crate::scope::Scope;
+use exits::Exits;
 use names::Names;
 
 /// The state of the walk.
@@ -30,6 +33,10 @@ pub struct Capture<'a> {
     scope: Scope,
     type_params: &'a [Ident],
     names: Names,
+    /// Extents and meta parameters.
+    compile_time: Vec<String>,
+    /// Of the loops around, outermost first: `None` for those that are not left early.
+    exits: Vec<Option<Exits>>,
 }
 
 /// A captured body.
@@ -50,16 +57,24 @@ enum Use {
     Unit,
 }
 
-/// Captures a body in which `locals` are in scope.
+/// Captures a body in which `locals` are in scope; those of `compile_time` are integers that specialization knows.
 pub fn body(
     body: &Group,
     statements: &[syn::Stmt],
     returns: bool,
     locals: impl IntoIterator<Item = String>,
+    compile_time: Vec<String>,
     type_params: &[Ident],
     errors: &mut Errors,
 ) -> Body {
-    let mut capture = Capture { errors, scope: Scope::new(locals), type_params, names: Names::default() };
+    let mut capture = Capture {
+        errors,
+        scope: Scope::new(locals),
+        type_params,
+        names: Names::default(),
+        compile_time,
+        exits: Vec::new(),
+    };
     let span = code::between(body.span_open(), body.span_close());
     let text = capture.block(statements, span, Use::Function(returns));
     Body { text, names: capture.names }

@@ -14,6 +14,7 @@ use syn::Path;
 pub struct Names {
     callees: Vec<Callee>,
     constants: Vec<Constant>,
+    computed: Vec<Computed>,
 }
 
 struct Callee {
@@ -22,6 +23,12 @@ struct Callee {
     /// Where errors about it are shown: the parenthesis after its name. With the place of the name itself,
     /// rust-analyzer's go-to-definition on the name would have a second target.
     place: Span,
+}
+
+/// An expression of `comptime!`, and the variables in it.
+struct Computed {
+    value: TokenStream,
+    args: Vec<Ident>,
 }
 
 struct Constant {
@@ -49,6 +56,12 @@ impl Names {
         })
     }
 
+    /// The index of an expression of `comptime!`.
+    pub fn computed(&mut self, value: TokenStream, args: &[Ident]) -> usize {
+        self.computed.push(Computed { value, args: args.to_vec() });
+        self.computed.len() - 1
+    }
+
     /// The callees and constants as tables, and the imports that these need around them.
     pub fn tables(&self) -> Tables {
         let mut tables = Tables::default();
@@ -60,6 +73,13 @@ impl Names {
         }
         for Constant { path, .. } in &self.constants {
             tables.constants.extend(quote!(|| ::pypto::frontend::generic::IntoConstant::into_constant(#path),));
+        }
+        for Computed { value, args } in &self.computed {
+            let indices = 0..args.len();
+            tables.computed.extend(quote!(|__args: &[i64]| {
+                #(#[allow(non_snake_case)] let #args: i64 = __args[#indices];)*
+                ::pypto::frontend::generic::IntoConstant::into_constant(#value)
+            },));
         }
         tables
     }
@@ -76,6 +96,8 @@ pub struct Tables {
     pub callees: TokenStream,
     /// Entries of the table of constants.
     pub constants: TokenStream,
+    /// Entries of the table of `comptime!` expressions.
+    pub computed: TokenStream,
 }
 
 /// The path without turbofish.

@@ -88,6 +88,17 @@ impl Capture<'_> {
     }
 
     fn assignment(&mut self, target: &Expr, op: Option<&'static str>, value: &Expr) -> String {
+        if let (Expr::Index(element), _) = (target, op)
+            && let Expr::Path(path) = &*element.expr
+            && let Some(name) = path.path.get_ident()
+        {
+            self.is_variable(name);
+            let (index, value) = (self.expr(&element.index), self.expr(value));
+            return format!("assignelement {} {index} {} {value}", code::ident(name), code::option(op));
+        }
+        if let (Expr::Tuple(targets), None) = (target, op) {
+            return self.destructuring(targets, value);
+        }
         let value = self.expr(value);
         let name = match target {
             Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
@@ -95,10 +106,9 @@ impl Capture<'_> {
         };
         let Some(name) = name else {
             let message = match target {
-                Expr::Tuple(_) => "destructuring assignment is not supported in a kernel body: assign one by one",
                 Expr::Index(_) => {
-                    "only variables are assigned in a kernel body: build the array anew, or write tensors with \
-                     `store` and `put`"
+                    "only variables and elements of arrays are assigned in a kernel body: write tensors with `store` and \
+                     `put`"
                 }
                 Expr::Infer(_) => "use `let _ = ..` to drop a value",
                 Expr::Unary(_) => "only variables are assigned in a kernel body: write tensors with `store` and `set`",
@@ -107,11 +117,43 @@ impl Capture<'_> {
             self.errors.over(target, message);
             return String::new();
         };
+        self.is_variable(name);
+        format!("assign {} {} {value}", code::ident(name), code::option(op))
+    }
+
+    fn is_variable(&mut self, name: &syn::Ident) {
         if !self.scope.contains(&plain(name)) {
             let message = format!("`{name}` is not a variable of this function: kernels have no mutable globals");
             self.errors.at(name.span(), message);
         }
-        format!("assign {} {} {value}", code::ident(name), code::option(op))
+    }
+
+    /// `(a, b) = value`, as a block that takes the value apart and assigns one by one.
+    fn destructuring(&mut self, targets: &syn::ExprTuple, value: &Expr) -> String {
+        let place = code::range(targets);
+        let value = self.expr(value);
+        let (mut names, mut assigned) = (Vec::new(), Vec::new());
+        for (index, target) in targets.elems.iter().enumerate() {
+            // A number is no variable of the user's.
+            let hidden = index.to_string();
+            let at = code::range(target);
+            match target {
+                Expr::Path(path) if path.path.get_ident().is_some() => {
+                    let name = path.path.get_ident().map(code::ident).unwrap_or_default();
+                    path.path.get_ident().iter().for_each(|name| self.is_variable(name));
+                    assigned.push(format!("{at} assign {name} 0 {at} local {hidden}"));
+                    names.push(format!("name {hidden} {at} false"));
+                }
+                Expr::Infer(_) => names.push(format!("ignore {at}")),
+                other => {
+                    let message = "destructuring assignment in a kernel body is to variables and `_`";
+                    self.errors.over(other, message);
+                }
+            }
+        }
+        let binding = format!("{place} let tuple {} {place} 0 1 {value}", code::list(names));
+        let statements = std::iter::once(binding).chain(assigned);
+        format!("expr {place} block {} 0 {place}", code::list(statements))
     }
 
     pub(super) fn cast(&mut self, cast: &ExprCast) -> String {

@@ -35,20 +35,14 @@ fn rejection(expr: &Expr) -> (TokenStream, &'static str) {
             "closures are not supported in a kernel body: write the code inline, or call a \
              `#[pypto::function(inline)]`",
         ),
-        Expr::Match(e) => {
-            (e.match_token.to_token_stream(), "`match` is not supported in a kernel body: use `if` / `else if`")
-        }
-        Expr::Loop(e) => (
-            e.loop_token.to_token_stream(),
-            "`loop` is not supported in a kernel body: use `while condition`, or `for`",
-        ),
+        Expr::Loop(e) => (e.loop_token.to_token_stream(), "a loop has no value: make it a statement"),
         Expr::Break(e) => (
             e.break_token.to_token_stream(),
-            "`break` is not supported in a kernel body: put the condition into `while`, or guard the rest with `if`",
+            "`break` is a statement of its own in a kernel body: it stands in blocks of `if` and `match` statements",
         ),
         Expr::Continue(e) => (
             e.continue_token.to_token_stream(),
-            "`continue` is not supported in a kernel body: guard the rest of the iteration with `if`",
+            "`continue` is a statement of its own in a kernel body: it stands in blocks of `if` and `match` statements",
         ),
         Expr::Return(e) => (
             e.return_token.to_token_stream(),

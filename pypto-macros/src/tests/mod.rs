@@ -1,5 +1,6 @@
 //! Tests of the expansion logic, outside of rustc.
 
+mod derive;
 mod robustness;
 mod subset;
 

@@ -2,10 +2,11 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
+use crate::args;
 use crate::expand::{self, Form};
 use crate::program;
 
-const SEEDS: [&str; 5] = [
+const SEEDS: [&str; 6] = [
     "pub fn softmax<T: Element>(#[shape(M, 128, dyn B, _)] x: &Tensor<T, 4>, #[out] y: &mut Tensor<T, 2>, #[spec] n: i64)
      -> Tensor<f32, 2> where T: Copy {
         for at in tiles([M, N], [TM, N]) {
@@ -16,14 +17,16 @@ const SEEDS: [&str; 5] = [
     }",
     "fn f(n: i64, t: Tile<f32>) -> (i64, f32) {
         let mut a: i32 = -1; let (b, (_, c)) = (1.5, (n as f32, f32::MAX));
-        while a < 3 && !(b > c) { a += [1, 2][0]; assert!(a > 0, \"text\"); }
+        while a < 3 && !(b > c) { a += [1, 2][0]; if a == 2 { continue; } c[a] += 1; (a, _) = (comptime!(f(M) + 1), 2); assert!(a > 0, \"text\"); }
         #[task(t1, after = [t0])] g::<f16>(&x.rows(0, 1), &mut y);
         let z = if a == 1 { 0..2 } else { { 1..2 } };
         return (a, b);
     }",
-    "fn g() { match x { 1 => {} } let f = |a| a?; loop { break; } 'a: for i in 0..=1 { continue } unsafe { async {} } }",
+    "fn g() { match x { 1 | 2 => {} -3..=K => break, LOW if a => { continue } b => {} } let f = |a| a?; loop { break; } 'a: for i in 0..=1 { continue } unsafe { async {} } }",
     "mod m { #[pypto::function] fn f() {} #[pypto::jit(meta(A = 1))] fn g() { f() } }",
     "incore, meta(TM = 64, TN = -1), host",
+    "pub struct Layer<'a, T: Element> where T: Copy { #[shape(M, 4)] x: &'a Tensor<T, 2>, #[out] y: &'a mut Tensor<f32, 1>,
+        #[spec] n: i64, inner: Other<'a>, owned: Tensor<f16, 3> }",
 ];
 
 /// A small generator of pseudo-random numbers, so that failures repeat.
@@ -101,6 +104,7 @@ fn mutated_kernels_never_panic() {
         let attribute = mutate(seeds[4].clone(), &pool, &mut random);
         let form = if random.below(2) == 0 { Form::Jit } else { Form::Function };
         expand::function(form, attribute.clone(), item.clone());
+        args::expand(item.clone());
         program::expand(if random.below(2) == 0 { attribute } else { TokenStream::new() }, item);
     }
 }

@@ -13,6 +13,7 @@ use super::generic::{
     BinaryOp, Block, Callee, ConstantValue, Dim, ElementType, Expr, ExprKind, Function, Ident, Meta, Param, Pattern,
     Span, Statement, StatementKind, UnaryOp, ValueType,
 };
+use super::structs::{self, StructParam, StructType};
 use crate::ir::{DType, Direction, FunctionKind};
 
 /// A function as its expansion holds it.
@@ -25,6 +26,8 @@ pub struct Captured {
     words: &'static str,
     callees: &'static [fn() -> Callee],
     constants: &'static [fn() -> ConstantValue],
+    computed: &'static [fn(&[i64]) -> ConstantValue],
+    structs: &'static [fn() -> &'static StructType],
     function: OnceLock<Function>,
 }
 
@@ -39,9 +42,11 @@ impl Captured {
         words: &'static str,
         callees: &'static [fn() -> Callee],
         constants: &'static [fn() -> ConstantValue],
+        computed: &'static [fn(&[i64]) -> ConstantValue],
+        structs: &'static [fn() -> &'static StructType],
     ) -> Captured {
         let function = OnceLock::new();
-        Captured { module, file, source, source_line, hash, words, callees, constants, function }
+        Captured { module, file, source, source_line, hash, words, callees, constants, computed, structs, function }
     }
 
     /// The generic IR; decoded at the first call.
@@ -125,16 +130,19 @@ impl Reader {
 
     fn function(&mut self) -> Decoded<Function> {
         let captured = self.captured;
+        let (name, kind, type_params) = (self.ident()?, self.kind()?, self.list(Reader::ident)?);
+        let (params, structs) = self.params()?;
         Ok(Function {
-            name: self.ident()?,
+            name,
             module: captured.module,
             file: captured.file,
             source: captured.source,
             source_line: captured.source_line as u32,
             hash: captured.hash,
-            kind: self.kind()?,
-            type_params: self.list(Reader::ident)?,
-            params: self.list(Reader::param)?,
+            kind,
+            type_params,
+            params,
+            structs,
             metas: self.list(|r| Ok(Meta { name: r.ident()?, default: r.parse("an integer")? }))?,
             output: self.option(Reader::value_type)?,
             body: self.block()?,
@@ -145,6 +153,28 @@ impl Reader {
     fn kind(&mut self) -> Decoded<FunctionKind> {
         let name = self.word()?;
         FunctionKind::ALL.into_iter().find(|k| k.name() == name).ok_or(Malformed("a kind of function"))
+    }
+
+    /// The parameters, structs flattened, and the structs.
+    fn params(&mut self) -> Decoded<(&'static [Param], &'static [StructParam])> {
+        let count: usize = self.parse("a count")?;
+        let (mut params, mut groups) = (Vec::with_capacity(count), Vec::new());
+        for position in 0..count {
+            match self.word()? {
+                "value" => params.push(self.param()?),
+                "struct" => {
+                    let ty = self.entry(self.captured.structs)?();
+                    let (shared, name, span) = (self.boolean()?, self.ident()?, self.span()?);
+                    groups.push(StructParam { name, position, first: params.len(), ty });
+                    structs::flatten(name.name, ty, shared, span, &mut params);
+                }
+                _ => return Err(Malformed("a kind of parameter")),
+            }
+        }
+        if !groups.is_empty() {
+            structs::unify_dynamic(&mut params);
+        }
+        Ok((params.leak(), groups.leak()))
     }
 
     fn param(&mut self) -> Decoded<Param> {
@@ -160,6 +190,7 @@ impl Reader {
             },
             spec: self.boolean()?,
             shape: self.list(Reader::dim)?,
+            field: false,
         })
     }
 
@@ -211,11 +242,24 @@ impl Reader {
                 op: self.option(Reader::binary_op)?,
                 value: self.expr()?,
             },
+            "assignelement" => StatementKind::AssignElement {
+                target: self.ident()?,
+                index: self.expr()?,
+                op: self.option(Reader::binary_op)?,
+                value: self.expr()?,
+            },
             "expr" => StatementKind::Expr(self.expr()?),
             "for" => StatementKind::For { pattern: self.pattern()?, iterator: self.expr()?, body: self.block()? },
             "while" => StatementKind::While { condition: self.expr()?, body: self.block()? },
             "return" => StatementKind::Return(self.option(Reader::expr)?),
-            "assert" => StatementKind::Assert { condition: self.expr()?, message: self.option(Reader::string)? },
+            "assert" => StatementKind::Assert {
+                condition: self.expr()?,
+                message: self.option(Reader::string)?,
+                known: self.boolean()?,
+            },
+            "staticprint" => {
+                StatementKind::StaticPrint { pieces: self.list(Reader::string)?, args: self.list(Reader::expr)? }
+            }
             "task" => StatementKind::Task {
                 name: self.option(Reader::ident)?,
                 after: self.list(Reader::ident)?,
@@ -255,6 +299,9 @@ impl Reader {
             "bool" => ExprKind::Bool(self.boolean()?),
             "local" => ExprKind::Local(self.word()?),
             "constant" => ExprKind::Constant { name: self.word()?, value: self.entry(self.captured.constants)? },
+            "comptime" => {
+                ExprKind::Comptime { value: self.entry(self.captured.computed)?, args: self.list(Reader::ident)? }
+            }
             "unary" => ExprKind::Unary(self.unary_op()?, self.boxed_expr()?),
             "binary" => ExprKind::Binary(self.binary_op()?, self.boxed_expr()?, self.boxed_expr()?),
             "if" => ExprKind::If(self.boxed_expr()?, self.boxed_block()?, self.option(Reader::boxed_expr)?),

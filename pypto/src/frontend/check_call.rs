@@ -33,7 +33,8 @@ pub(super) fn specialize(
     if !arguments.is_empty() && arguments.len() != function.params.len() {
         let title =
             format!("`{}` takes {} arguments, got {}", function.name.name, function.params.len(), arguments.len());
-        check.error(codes::ARGUMENT_COUNT, function.name.span, title, "declared here");
+        let label = if function.structs.is_empty() { "declared here" } else { "declared here; each field counts" };
+        check.error(codes::ARGUMENT_COUNT, function.name.span, title, label);
         return Err(check.problems);
     }
     let params = (function.params.iter().enumerate())

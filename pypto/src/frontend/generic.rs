@@ -4,6 +4,7 @@
 //! type parameters; names are already resolved by rustc where only rustc can do it: callees (through [`Callable`]),
 //! constants of the enclosing module, and element types. Instantiation turns it into [`crate::ir`] for given shapes.
 
+use super::structs::StructParam;
 use crate::ir::{DType, Direction, FileId, FunctionKind, Loc, Round};
 
 /// Lines and columns count from 1, the end column is exclusive.
@@ -46,7 +47,10 @@ pub struct Function {
     pub kind: FunctionKind,
     /// Names of type parameters, all bounded by `Element`.
     pub type_params: &'static [Ident],
+    /// The parameters, structs flattened.
     pub params: &'static [Param],
+    /// The parameters that are structs, in order.
+    pub structs: &'static [StructParam],
     pub metas: &'static [Meta],
     /// Type of the returned value, where the function returns one.
     pub output: Option<ValueType>,
@@ -55,6 +59,11 @@ pub struct Function {
 }
 
 impl Function {
+    /// The number of parameters as written.
+    pub fn arity(&self) -> usize {
+        self.params.iter().filter(|p| !p.field).count() + self.structs.len()
+    }
+
     /// Whether an extent of that name is declared `dyn` by any parameter.
     pub fn is_dynamic(&self, extent: &str) -> bool {
         let dims = self.params.iter().flat_map(|p| p.shape);
@@ -74,6 +83,8 @@ pub struct Param {
     pub spec: bool,
     /// `#[shape(..)]`, one entry a dimension; empty without the attribute.
     pub shape: &'static [Dim],
+    /// Whether it is a field of a struct parameter: its extents are no variables of the body.
+    pub field: bool,
 }
 
 /// An entry of `#[shape(..)]`.
@@ -162,6 +173,13 @@ pub enum StatementKind {
         op: Option<BinaryOp>,
         value: Expr,
     },
+    /// `target[index] = value` or `target[index] op= value`; the target is a local array.
+    AssignElement {
+        target: Ident,
+        index: Expr,
+        op: Option<BinaryOp>,
+        value: Expr,
+    },
     Expr(Expr),
     For {
         pattern: Pattern,
@@ -174,10 +192,17 @@ pub enum StatementKind {
     },
     /// `return value;` at the end of the function.
     Return(Option<Expr>),
-    /// `assert!(condition, "message")`, also `debug_assert!` and `assert_eq!`.
+    /// `assert!(condition, "message")` and its siblings.
     Assert {
         condition: Expr,
         message: Option<&'static str>,
+        /// `static_assert!`: the condition must be known at specialization.
+        known: bool,
+    },
+    /// `static_print!("text {}", value)`: text around the values, one piece more than there are values.
+    StaticPrint {
+        pieces: &'static [&'static str],
+        args: &'static [Expr],
     },
     /// `#[task(name, after = [..])] call(..);`
     Task {
@@ -221,6 +246,12 @@ pub enum ExprKind {
     Constant {
         name: &'static str,
         value: fn() -> ConstantValue,
+    },
+    /// `comptime!(expression)`: Rust code that runs at specialization, on extents and meta parameters.
+    Comptime {
+        value: fn(&[i64]) -> ConstantValue,
+        /// The variables that it is called with.
+        args: &'static [Ident],
     },
     Unary(UnaryOp, &'static Expr),
     Binary(BinaryOp, &'static Expr, &'static Expr),

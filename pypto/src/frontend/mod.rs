@@ -3,9 +3,12 @@
 
 pub mod captured;
 mod check_call;
+pub mod children;
 pub mod generic;
 pub mod instantiate;
 pub mod specialization;
+pub mod static_print;
+pub mod structs;
 mod suggest;
 
 pub use instantiate::{describe, instantiate};

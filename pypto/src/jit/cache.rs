@@ -3,14 +3,14 @@
 //! In memory: a map that calls read without waiting for one another, and one compilation a key, for which other threads
 //! with the same key wait. On disk: bytes under the key's digest; a damaged or unreadable entry counts as a miss.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
 use super::check::{check_sizes, loc};
 use super::events::{self, Event, Origin};
-use super::key::{Change, Key};
+use super::key::{Component, Key};
 use super::meta::MetaValues;
 use super::variant::Variant;
 use crate::artifact::{CompiledProgram, packed};
@@ -44,8 +44,9 @@ struct Memory {
 struct History {
     variants: usize,
     last: Option<Key>,
-    /// How often each component changed.
-    changed: HashMap<String, usize>,
+    /// The values that each component took. How often it changed would tell less: of two components that vary, one may
+    /// alternate between two values while the other takes a new one each time.
+    taken: HashMap<String, HashSet<String>>,
 }
 
 fn memory() -> &'static Memory {
@@ -239,20 +240,22 @@ fn remember(function: &'static Function, event: &mut Event) {
     if let Some(last) = history.last.replace(event.key.clone()) {
         event.changes = event.key.changes_from(&last);
     }
-    for change in &event.changes {
-        *history.changed.entry(change.what.clone()).or_default() += 1;
+    let components = event.key.components();
+    for component in &components {
+        history.taken.entry(component.what.clone()).or_default().insert(component.value.clone());
     }
     if history.variants >= MANY_VARIANTS && history.variants.is_power_of_two() {
-        event.warning = Some(many_variants(function, history, &event.changes));
+        event.warning = Some(many_variants(function, history, &components));
     }
 }
 
-fn many_variants(function: &'static Function, history: &History, changes: &[Change]) -> Diagnostic {
-    let often = history.changed.iter().max_by_key(|(name, count)| (**count, std::cmp::Reverse(name.as_str())));
-    let (what, count) = often.map_or(("its key", 0), |(name, count)| (name.as_str(), *count));
-    let title =
-        format!("`{}` was compiled in {} variants; {what} changed {count} times", function.name.name, history.variants);
-    let place = changes.iter().find(|c| c.what == what).and_then(|c| c.dim);
+fn many_variants(function: &'static Function, history: &History, components: &[Component]) -> Diagnostic {
+    let count = |name: &str| history.taken.get(name).map_or(0, HashSet::len);
+    // Among equals the first one.
+    let most = components.iter().rev().max_by_key(|c| count(&c.what));
+    let (what, place) = most.map_or(("its key", None), |c| (c.what.as_str(), c.dim));
+    let (name, variants, values) = (function.name.name, history.variants, count(what));
+    let title = format!("`{name}` was compiled in {variants} variants; {what} took {values} values");
     let span = place.map_or(function.name.span, |(param, _)| function.params[param].ty_span);
     let warning = Diagnostic::error(codes::RECOMPILATION, loc(function, span), title, "part of the key")
         .with_severity(Severity::Warning);

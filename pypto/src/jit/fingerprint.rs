@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::frontend::generic::{Block, Callee, ConstantValue, Expr, ExprKind, Function, StatementKind};
+use crate::frontend::children::Child;
+use crate::frontend::generic::{Block, Callee, ConstantValue, Expr, ExprKind, Function};
 
 /// The hash of a function with everything that it calls. Computed once for each function.
 pub fn fingerprint(function: &'static Function) -> u64 {
@@ -39,64 +40,43 @@ impl Walk {
         // Spans end up in the compiled code's messages: a moved function is compiled again.
         self.hasher.update(function.file.as_bytes());
         self.hasher.update(&function.span.line.to_le_bytes());
+        // What a struct parameter consists of does not stand in the function's tokens.
+        for field in function.params.iter().filter(|p| p.field) {
+            let shape: Vec<String> = field.shape.iter().map(|dim| format!("{dim:?}")).collect();
+            let text = format!("{} {:?} {:?} {} {shape:?}", field.name.name, field.ty, field.direction, field.spec);
+            self.hasher.update(text.as_bytes());
+        }
         self.block(&function.body);
     }
 
     fn block(&mut self, block: &'static Block) {
         for statement in block.statements {
-            match &statement.kind {
-                StatementKind::Let { init, .. } | StatementKind::Return(init) => {
-                    init.iter().for_each(|e| self.expr(e));
-                }
-                StatementKind::Assign { value, .. } => self.expr(value),
-                StatementKind::Expr(e) => self.expr(e),
-                StatementKind::For { iterator, body, .. } => {
-                    self.expr(iterator);
-                    self.block(body);
-                }
-                StatementKind::While { condition, body } => {
-                    self.expr(condition);
-                    self.block(body);
-                }
-                StatementKind::Assert { condition, .. } => self.expr(condition),
-                StatementKind::Task { call, .. } => self.expr(call),
-            }
+            statement.children(&mut |child| self.child(child));
         }
         block.result.iter().for_each(|e| self.expr(e));
     }
 
+    fn child(&mut self, child: Child<'static>) {
+        match child {
+            Child::Expr(expr) => self.expr(expr),
+            Child::Block(block) => self.block(block),
+        }
+    }
+
     fn expr(&mut self, expr: &'static Expr) {
         match &expr.kind {
-            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) | ExprKind::Str(_) | ExprKind::Local(_) => {}
             ExprKind::Constant { value, .. } => self.constant(value()),
-            ExprKind::Unary(_, e)
-            | ExprKind::TupleField(e, _)
-            | ExprKind::Field(e, _)
-            | ExprKind::Cast(e, _)
-            | ExprKind::Borrow { value: e, .. } => self.expr(e),
-            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Range(a, b) => {
-                self.expr(a);
-                self.expr(b);
+            // What the code computes is not known before the extents are; code that changed is in another program file.
+            ExprKind::Comptime { .. } => {
+                self.hasher.update(program_file());
             }
-            ExprKind::If(condition, then, otherwise) => {
-                self.expr(condition);
-                self.block(then);
-                otherwise.iter().for_each(|e| self.expr(e));
-            }
-            ExprKind::Block(block) => self.block(block),
-            ExprKind::Call { callee, args, .. } => {
-                args.iter().for_each(|e| self.expr(e));
-                if let Callee::Function(function) = callee() {
-                    self.function(function);
-                }
-            }
-            ExprKind::Associated { args, .. } | ExprKind::Tuple(args) | ExprKind::Array(args) => {
-                args.iter().for_each(|e| self.expr(e));
-            }
-            ExprKind::Method { receiver, args, .. } => {
-                self.expr(receiver);
-                args.iter().for_each(|e| self.expr(e));
-            }
+            _ => {}
+        }
+        expr.children(&mut |child| self.child(child));
+        if let ExprKind::Call { callee, .. } = &expr.kind
+            && let Callee::Function(function) = callee()
+        {
+            self.function(function);
         }
     }
 
@@ -110,4 +90,14 @@ impl Walk {
         self.hasher.update(tag.as_bytes());
         self.hasher.update(&bits.to_le_bytes());
     }
+}
+
+/// What tells this program's file from another build of it; nothing where the system does not tell.
+fn program_file() -> &'static [u8] {
+    static IDENTITY: OnceLock<Vec<u8>> = OnceLock::new();
+    IDENTITY.get_or_init(|| {
+        let Ok(file) = std::env::current_exe() else { return Vec::new() };
+        let Ok(data) = std::fs::metadata(&file) else { return Vec::new() };
+        format!("{} {} {:?}", file.display(), data.len(), data.modified().ok()).into_bytes()
+    })
 }

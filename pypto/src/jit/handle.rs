@@ -161,14 +161,14 @@ impl<Signature: ?Sized, K: Callable, G: TypeArguments, O: Output> WithMeta<Signa
         Compiled::new(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples(), config)
     }
 
-    /// As [`JitFn::ir`].
-    pub fn ir(&self) -> &'static generic::Function {
-        generic_function::<K>()
-    }
-
     /// As [`JitFn::key`].
     pub fn key<S: Samples + ?Sized>(&self, samples: &S) -> Result<Key> {
         cache::key(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples(), &Settings::of_calls()?)
+    }
+
+    /// As [`JitFn::ir`].
+    pub fn ir(&self) -> &'static generic::Function {
+        generic_function::<K>()
     }
 
     /// As [`JitFn::eager`]: the verbatim body sees these values of its `meta(..)` parameters.
@@ -305,6 +305,7 @@ mod tests {
                 kind: FunctionKind::InCore,
                 type_params: &[],
                 params: &[],
+                structs: &[],
                 metas: &[],
                 output: None,
                 body: Block { statements: &[], result: None, span: SPAN },

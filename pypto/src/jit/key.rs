@@ -67,36 +67,42 @@ impl Key {
         sink.0.finalize().to_hex()[..32].to_owned()
     }
 
-    /// The components that differ, as `M of x: 512 -> 640`, for the event of a compile.
-    pub fn changes_from(&self, old: &Key) -> Vec<Change> {
-        let mut changes = Vec::new();
-        let mut note = |what: String, old: String, new: String, dim| {
-            if old != new {
-                changes.push(Change { what, old, new, dim });
-            }
-        };
-        note("source".into(), format!("{:016x}", old.source), format!("{:016x}", self.source), None);
-        for (i, (old, new)) in old.specialization.type_args.iter().zip(&self.specialization.type_args).enumerate() {
-            note(self.function.type_params[i].name.into(), old.to_string(), new.to_string(), None);
+    /// Every component by its name, with its value.
+    pub fn components(&self) -> Vec<Component> {
+        let mut components = Vec::new();
+        let mut add = |what: String, value: String, dim| components.push(Component { what, value, dim });
+        add("source".into(), format!("{:016x}", self.source), None);
+        let Specialization { type_args, params, metas } = &self.specialization;
+        for (param, dtype) in self.function.type_params.iter().zip(type_args) {
+            add(param.name.into(), dtype.to_string(), None);
         }
-        for (i, (old, new)) in old.specialization.params.iter().zip(&self.specialization.params).enumerate() {
-            match (old, new) {
-                (ParamSpec::Tensor { dims: old, .. }, ParamSpec::Tensor { dims: new, .. }) => {
-                    for (axis, (old, new)) in old.iter().zip(new).enumerate() {
-                        note(self.dim(i, axis), extent(*old), extent(*new), Some((i, axis)));
+        for (i, (declared, param)) in self.function.params.iter().zip(params).enumerate() {
+            match param {
+                ParamSpec::Tensor { dims, .. } => {
+                    for (axis, dim) in dims.iter().enumerate() {
+                        add(self.dim(i, axis), extent(*dim), Some((i, axis)));
                     }
                 }
-                (ParamSpec::Scalar { value: old }, ParamSpec::Scalar { value: new }) => {
-                    let text = |bits: &Option<u64>| bits.map_or("run-time".into(), |b| format!("{b:#x}"));
-                    note(self.function.params[i].name.name.into(), text(old), text(new), None);
+                ParamSpec::Scalar { value } => {
+                    let text = value.map_or("run-time".into(), |bits| format!("{bits:#x}"));
+                    add(declared.name.name.into(), text, None);
                 }
-                _ => {}
             }
         }
-        for (i, (old, new)) in old.specialization.metas.iter().zip(&self.specialization.metas).enumerate() {
-            note(format!("meta {}", self.function.metas[i].name.name), old.to_string(), new.to_string(), None);
+        for (meta, value) in self.function.metas.iter().zip(metas) {
+            add(format!("meta {}", meta.name.name), value.to_string(), None);
         }
-        note("target".into(), old.target.clone(), self.target.clone(), None);
+        add("target".into(), self.target.clone(), None);
+        components
+    }
+
+    /// The components that differ, as `M of x: 512 -> 640`, for the event of a compile.
+    pub fn changes_from(&self, old: &Key) -> Vec<Change> {
+        let pairs = old.components().into_iter().zip(self.components());
+        let differing = pairs.filter(|(old, new)| old.value != new.value);
+        let mut changes: Vec<Change> = differing
+            .map(|(old, new)| Change { what: new.what, old: old.value, new: new.value, dim: new.dim })
+            .collect();
         changes.dedup_by(|b, a| a.what == b.what);
         changes
     }
@@ -108,6 +114,16 @@ impl Key {
             _ => format!("extent {axis} of {}", self.function.params[parameter].name.name),
         }
     }
+}
+
+/// One component of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// A dimension, a scalar, a meta parameter, a type parameter, `source`, `target`.
+    pub what: String,
+    pub value: String,
+    /// Parameter and axis of an extent.
+    pub dim: Option<(usize, usize)>,
 }
 
 /// One component of a key that differs from another key's.

@@ -28,4 +28,5 @@ pub use crate::runtime::error::{self, Error, ErrorKind, Result};
 
 // What the expansion of the attribute macros names, beside the handles.
 pub use crate::call_site;
-pub use crate::language::argument::{Argument, KernelArgument};
+pub use crate::frontend::specialization::ArgumentSpec;
+pub use crate::language::argument::{Argument, ArgumentList, KernelArgument, KernelArguments};

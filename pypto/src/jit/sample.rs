@@ -18,41 +18,46 @@ impl TensorSpec {
     }
 }
 
-/// One sample: a tensor reference, a [`TensorSpec`] or a scalar.
+/// One sample: a tensor reference, a [`TensorSpec`], a scalar, or a struct that derives `pypto::Args`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not describe an argument of a kernel",
+    note = "give a tensor, a `TensorSpec`, a scalar, or a struct with `#[derive(pypto::Args)]`"
+)]
 pub trait Sample {
-    /// The layout as data.
-    fn sample(&self) -> ArgumentSpec;
+    /// Appends the layout as data; a struct appends that of each field.
+    fn append(&self, samples: &mut Vec<ArgumentSpec>);
 }
 
 impl Sample for TensorSpec {
-    fn sample(&self) -> ArgumentSpec {
-        ArgumentSpec::Tensor { dtype: self.dtype, dims: self.dims.clone(), contiguous: true }
+    fn append(&self, samples: &mut Vec<ArgumentSpec>) {
+        samples.push(ArgumentSpec::Tensor { dtype: self.dtype, dims: self.dims.clone(), contiguous: true });
     }
 }
 
 impl<T: Element, const R: usize> Sample for Tensor<T, R> {
-    fn sample(&self) -> ArgumentSpec {
-        ArgumentSpec::Tensor { dtype: T::DTYPE, dims: self.dims().to_vec(), contiguous: self.is_contiguous() }
+    fn append(&self, samples: &mut Vec<ArgumentSpec>) {
+        let (dims, contiguous) = (self.dims().to_vec(), self.is_contiguous());
+        samples.push(ArgumentSpec::Tensor { dtype: T::DTYPE, dims, contiguous });
     }
 }
 
 impl<S: Sample> Sample for &S {
-    fn sample(&self) -> ArgumentSpec {
-        (**self).sample()
+    fn append(&self, samples: &mut Vec<ArgumentSpec>) {
+        (**self).append(samples);
     }
 }
 
 impl<S: Sample> Sample for &mut S {
-    fn sample(&self) -> ArgumentSpec {
-        (**self).sample()
+    fn append(&self, samples: &mut Vec<ArgumentSpec>) {
+        (**self).append(samples);
     }
 }
 
 macro_rules! scalar_samples {
     ($($t:ty),*) => { $(
         impl Sample for $t {
-            fn sample(&self) -> ArgumentSpec {
-                ArgumentSpec::Scalar { dtype: <$t as Element>::DTYPE, bits: self.to_bits64() }
+            fn append(&self, samples: &mut Vec<ArgumentSpec>) {
+                samples.push(ArgumentSpec::Scalar { dtype: <$t as Element>::DTYPE, bits: self.to_bits64() });
             }
         }
     )* };
@@ -88,7 +93,9 @@ macro_rules! tuple_samples {
             #[allow(non_snake_case)]
             fn samples(&self) -> Vec<ArgumentSpec> {
                 let ($($name,)+) = self;
-                vec![$($name.sample()),+]
+                let mut samples = Vec::new();
+                $($name.append(&mut samples);)+
+                samples
             }
         }
     };

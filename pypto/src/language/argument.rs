@@ -1,4 +1,5 @@
-//! What a kernel call hands to the run time: one [`Argument`] for each parameter, without allocation.
+//! What a kernel call hands to the run time: one [`Argument`] for each parameter, without allocation. A struct is as many
+//! arguments as it has fields.
 
 use std::marker::PhantomData;
 
@@ -121,7 +122,22 @@ pub enum Argument<'a> {
     Scalar(ScalarArgument),
 }
 
-/// Types that a kernel takes: `&Tensor`, `&mut Tensor` and scalars.
+/// The arguments of a call, on the stack where there are not many.
+pub type ArgumentList<'a> = smallvec::SmallVec<[Argument<'a>; 24]>;
+
+/// Types that a kernel takes as one parameter: those of [`KernelArgument`], and structs that derive `pypto::Args`, or
+/// references to them.
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot take a parameter of type `{Self}`",
+    note = "kernels take `&Tensor<T, R>`, `&mut Tensor<T, R>`, scalars, and structs of these with `#[derive(pypto::Args)]`",
+    note = "a struct that owns its tensors is passed by reference"
+)]
+pub trait KernelArguments<'a> {
+    /// Appends the argument, or those of a struct's fields.
+    fn append(self, list: &mut ArgumentList<'a>);
+}
+
+/// Types that are one argument: `&Tensor`, `&mut Tensor` and scalars.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot take a parameter of type `{Self}`",
     note = "kernels take `&Tensor<T, R>`, `&mut Tensor<T, R>` and scalars (bool, i8..i64, u8..u32, f16, bf16, f32)"
@@ -131,10 +147,11 @@ pub trait KernelArgument {
     fn argument(&mut self) -> Argument<'_>;
 }
 
-/// The arguments of a call: a tuple of tensors and scalars, or a list whose length is known at run time only.
+/// The arguments of a call: a tuple of tensors, scalars, and structs of them, or a list whose length is known at run time only.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the argument list of a kernel",
-    note = "give a tuple of up to 24 entries, each `&Tensor`, `&mut Tensor` or a scalar: `compiled.call((&x, &mut y))`"
+    note = "give a tuple of up to 24 entries, each `&Tensor`, `&mut Tensor`, a scalar, or a struct that derives \
+            `pypto::Args`: `compiled.call((&x, &mut y))`"
 )]
 pub trait CallArguments {
     /// Calls `f` with the arguments as data.
@@ -155,11 +172,13 @@ impl CallArguments for &[Argument<'_>] {
 
 macro_rules! call_arguments {
     ($($name:ident),*) => {
-        impl<$($name: KernelArgument),*> CallArguments for ($($name,)*) {
-            #[allow(non_snake_case)]
+        impl<'a, $($name: KernelArguments<'a>),*> CallArguments for ($($name,)*) {
+            #[allow(non_snake_case, unused_mut)]
             fn with<R>(self, f: impl FnOnce(&mut [Argument<'_>]) -> R) -> R {
-                let ($(mut $name,)*) = self;
-                f(&mut [$($name.argument()),*])
+                let ($($name,)*) = self;
+                let mut list = ArgumentList::new();
+                $($name.append(&mut list);)*
+                f(&mut list)
             }
         }
     };

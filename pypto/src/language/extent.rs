@@ -15,9 +15,37 @@ pub fn check(parameter: &str, axis: usize, found: i64, name: &str, expected: i64
     }
 }
 
+/// The named extents of one struct parameter.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Names(Vec<(&'static str, i64)>);
+
+impl Names {
+    /// Compares an extent with the name's, or gives the name its extent.
+    ///
+    /// # Panics
+    /// As [`check`].
+    #[track_caller]
+    pub fn check(&mut self, parameter: &str, axis: usize, found: i64, name: &'static str) {
+        match self.0.iter().find(|(known, _)| *known == name) {
+            Some((_, expected)) => check(parameter, axis, found, name, *expected),
+            None => self.0.push((name, found)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{Names, check};
+
+    #[test]
+    #[should_panic(expected = "dimension 0 of `w.b` is 3, but its `#[shape]` says `K`, which is 4")]
+    fn fields_share_names_with_one_another() {
+        let mut names = Names::default();
+        names.check("w.a", 0, 2, "M");
+        names.check("w.a", 1, 4, "K");
+        names.check("w.b", 0, 3, "K");
+    }
 
     #[test]
     fn equal_extents_pass() {

@@ -6,6 +6,7 @@
 pub mod argument;
 pub(crate) mod arity;
 pub mod at;
+pub mod directives;
 pub mod dynamic;
 pub mod extent;
 pub mod intrinsics;
@@ -19,7 +20,7 @@ pub mod tile;
 
 pub use crate::ir::Round;
 pub use crate::ops::reference::Element;
-pub use argument::{Argument, CallArguments, KernelArgument};
+pub use argument::{Argument, ArgumentList, CallArguments, KernelArgument, KernelArguments};
 pub use at::{At, Place};
 pub use dynamic::DynamicTensor;
 pub use half::{bf16, f16};

@@ -1,11 +1,31 @@
 //! The transformer layer: at its real size on its real data, and at small sizes.
 
 use pypto::prelude::*;
-use pypto_tests::examples::minilm_layer::{minilm_layer, read};
+use pypto_tests::examples::minilm_layer::{Layer, LayerNorm, Linear, minilm_layer, read, read_layer};
+use pypto_tests::fill::Contents;
 use safetensors::SafeTensors;
 
 use crate::agree::Depth::{self, EveryPass, ThreeWays};
 use crate::agree::three_ways;
+
+/// Weights of a small layer: `d` features, a feed-forward part of width `f`.
+fn layer(fill: Contents<f32>, d: i64, f: i64) -> Layer {
+    let linear = |seed: u64, [rows, columns]: [i64; 2]| Linear {
+        weight: fill.tensor(seed, [rows, columns]),
+        bias: fill.tensor(seed + 1, [1, rows]),
+    };
+    let norm = |seed: u64| LayerNorm { gamma: fill.tensor(seed, [1, d]), beta: fill.tensor(seed + 1, [1, d]) };
+    Layer {
+        query: linear(3, [d, d]),
+        key: linear(5, [d, d]),
+        value: linear(7, [d, d]),
+        attention: linear(9, [d, d]),
+        attention_norm: norm(11),
+        up: linear(13, [f, d]),
+        down: linear(15, [d, f]),
+        output_norm: norm(17),
+    }
+}
 
 /// Sentences, tokens, features (a multiple of the 12 heads), and width of the feed-forward part.
 fn agrees(depth: Depth, [b, s, d, f]: [i64; 4]) {
@@ -13,26 +33,7 @@ fn agrees(depth: Depth, [b, s, d, f]: [i64; 4]) {
     three_ways!(
         depth,
         minilm_layer,
-        |fill| [
-            &fill.tensor(1, [r, d]),
-            &fill.tensor(2, [b, s]),
-            &fill.tensor(3, [d, d]),
-            &fill.tensor(4, [1, d]),
-            &fill.tensor(5, [d, d]),
-            &fill.tensor(6, [1, d]),
-            &fill.tensor(7, [d, d]),
-            &fill.tensor(8, [1, d]),
-            &fill.tensor(9, [d, d]),
-            &fill.tensor(10, [1, d]),
-            &fill.tensor(11, [1, d]),
-            &fill.tensor(12, [1, d]),
-            &fill.tensor(13, [f, d]),
-            &fill.tensor(14, [1, f]),
-            &fill.tensor(15, [d, f]),
-            &fill.tensor(16, [1, d]),
-            &fill.tensor(17, [1, d]),
-            &fill.tensor(18, [1, d]),
-        ],
+        |fill| [&fill.tensor(1, [r, d]), &fill.tensor(2, [b, s]), &layer(fill, d, f)],
         [r, d],
         f32
     );
@@ -54,19 +55,6 @@ fn the_trained_layer() {
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let tensor = |name: &str| read(&file, name).unwrap();
     let (x, mask) = (tensor("input.hidden"), tensor("input.mask"));
-    let (wq, bq) = (tensor("attention.self.query.weight"), tensor("attention.self.query.bias"));
-    let (wk, bk) = (tensor("attention.self.key.weight"), tensor("attention.self.key.bias"));
-    let (wv, bv) = (tensor("attention.self.value.weight"), tensor("attention.self.value.bias"));
-    let (wo, bo) = (tensor("attention.output.dense.weight"), tensor("attention.output.dense.bias"));
-    let (g1, h1) = (tensor("attention.output.LayerNorm.weight"), tensor("attention.output.LayerNorm.bias"));
-    let (w1, b1) = (tensor("intermediate.dense.weight"), tensor("intermediate.dense.bias"));
-    let (w2, b2) = (tensor("output.dense.weight"), tensor("output.dense.bias"));
-    let (g2, h2) = (tensor("output.LayerNorm.weight"), tensor("output.LayerNorm.bias"));
-    three_ways!(
-        ThreeWays,
-        minilm_layer,
-        |_fill| [&x, &mask, &wq, &bq, &wk, &bk, &wv, &bv, &wo, &bo, &g1, &h1, &w1, &b1, &w2, &b2, &g2, &h2],
-        x.dims(),
-        f32
-    );
+    let layer = read_layer(&file).unwrap();
+    three_ways!(ThreeWays, minilm_layer, |_fill| [&x, &mask, &layer], x.dims(), f32);
 }

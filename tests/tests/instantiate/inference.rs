@@ -56,3 +56,19 @@ fn causal_masks() {
     let x = sample([4, 5]);
     agree!(masked(&x; f32, [4, 5]));
 }
+
+#[pypto::jit]
+pub fn converted(#[shape(M, N)] x: &Tensor<f32, 2>, h: &Tensor<f16, 2>, #[out] y: &mut Tensor<i32, 2>) {
+    let narrow: Tile<f16> = (x.load_all() * 4.0).cast();
+    let sum = narrow + h.load_all();
+    let same: Tile<f32> = x.load_all().cast();
+    let wide = sum.cast() + same * 8.0;
+    y.set(wide.cast_with(Round::Floor));
+}
+
+#[test]
+fn conversions_to_a_type_that_a_later_use_tells() {
+    let x = sample([3, 5]);
+    let h = Tensor::from_fn([3, 5], |[i, j]| f16::from_f32((i - j) as f32 / 4.0));
+    agree!(converted(&x, &h; i32, [3, 5]));
+}

@@ -9,6 +9,7 @@
 
 mod calls;
 mod control;
+mod exits;
 mod inference;
 mod tensors;
 mod tiles;

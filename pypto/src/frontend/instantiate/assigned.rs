@@ -1,6 +1,7 @@
 //! Which variables of the surrounding blocks a piece of code assigns: those a loop carries and a branch merges.
 
-use crate::frontend::generic::{Block, Expr, ExprKind, Pattern, Statement, StatementKind};
+use crate::frontend::children::Child;
+use crate::frontend::generic::{Block, Expr, Pattern, Statement, StatementKind};
 
 /// Names of assigned variables that are not defined within, in order of their first assignment.
 #[derive(Default)]
@@ -67,11 +68,13 @@ impl Assigned {
             }
             StatementKind::Assign { target, value, .. } => {
                 self.expr(value);
-                if !self.local.contains(&target.name) && !self.names.contains(&target.name) {
-                    self.names.push(target.name);
-                }
+                self.assign(target.name);
             }
-            StatementKind::Expr(expr) => self.expr(expr),
+            StatementKind::AssignElement { target, index, value, .. } => {
+                self.expr(index);
+                self.expr(value);
+                self.assign(target.name);
+            }
             StatementKind::For { pattern, iterator, body } => {
                 self.expr(iterator);
                 let mark = self.local.len();
@@ -79,46 +82,25 @@ impl Assigned {
                 self.block(body);
                 self.local.truncate(mark);
             }
-            StatementKind::While { condition, body } => {
-                self.expr(condition);
-                self.block(body);
-            }
-            StatementKind::Return(value) => value.iter().for_each(|v| self.expr(v)),
-            StatementKind::Assert { condition, .. } => self.expr(condition),
-            StatementKind::Task { call, .. } => self.expr(call),
+            _ => statement.children(&mut |child| self.child(child)),
+        }
+    }
+
+    fn assign(&mut self, name: &'static str) {
+        if !self.local.contains(&name) && !self.names.contains(&name) {
+            self.names.push(name);
         }
     }
 
     /// Expressions assign through the blocks that they hold.
     fn expr(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::Int(..)
-            | ExprKind::Float(..)
-            | ExprKind::Bool(_)
-            | ExprKind::Str(_)
-            | ExprKind::Local(_)
-            | ExprKind::Constant { .. } => {}
-            ExprKind::Unary(_, x)
-            | ExprKind::TupleField(x, _)
-            | ExprKind::Field(x, _)
-            | ExprKind::Cast(x, _)
-            | ExprKind::Borrow { value: x, .. } => self.expr(x),
-            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Range(a, b) => {
-                self.expr(a);
-                self.expr(b);
-            }
-            ExprKind::If(condition, then, otherwise) => {
-                self.expr(condition);
-                self.block(then);
-                otherwise.iter().for_each(|e| self.expr(e));
-            }
-            ExprKind::Block(block) => self.block(block),
-            ExprKind::Call { args, .. } | ExprKind::Associated { args, .. } => args.iter().for_each(|a| self.expr(a)),
-            ExprKind::Method { receiver, args, .. } => {
-                self.expr(receiver);
-                args.iter().for_each(|a| self.expr(a));
-            }
-            ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().for_each(|p| self.expr(p)),
+        expr.children(&mut |child| self.child(child));
+    }
+
+    fn child(&mut self, child: Child<'_>) {
+        match child {
+            Child::Expr(expr) => self.expr(expr),
+            Child::Block(block) => self.block(block),
         }
     }
 }

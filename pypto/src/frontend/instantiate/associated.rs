@@ -10,6 +10,9 @@ use crate::ir::{DType, Extent, FunctionKind, Loc, Round, ValueId};
 use crate::ops::OpKind;
 use crate::ops::fold::Literal;
 
+/// The largest value that a kernel may make: 1 TiB.
+const MAX_BYTES: i64 = 1 << 40;
+
 impl Walker<'_> {
     /// `ty::name::<type_args>(args)`.
     pub fn associated(
@@ -96,6 +99,7 @@ impl Walker<'_> {
         let extents = self.known_extents(shape, "a tile extent");
         let (value, guess) = self.fill_value(value, dtype, loc)?;
         let extents: Vec<Extent> = extents?.into_iter().map(Extent::Const).collect();
+        self.check_size(&extents, self.builder.ty(value).dtype(), shape.loc)?;
         let tile = self.builder.full(value, &extents, loc);
         let tile = self.check(tile, &Site::new("full", loc))?;
         self.shapes.insert(tile, shape.loc);
@@ -129,6 +133,7 @@ impl Walker<'_> {
         let dtype = known.unwrap_or_else(|| self.unit.inference.dtype(loc, DType::I32));
         let start = self.scalar_of(start, Some(dtype))?;
         let extents: Vec<Extent> = extents?.into_iter().map(Extent::Const).collect();
+        self.check_size(&extents, Some(dtype), shape.loc)?;
         let tile = self.builder.iota(start, axis, &extents, loc);
         let tile = self.check(tile, &Site::new("iota", loc))?;
         self.shapes.insert(tile, shape.loc);
@@ -136,6 +141,20 @@ impl Walker<'_> {
             self.guessed(tile, loc);
         }
         Ok(Value::Tile(tile))
+    }
+
+    /// Reports a value that no memory holds, where it is written: a call would only find that there is not enough.
+    fn check_size(&mut self, extents: &[Extent], dtype: Option<DType>, loc: Loc) -> Flow<()> {
+        let known: Vec<i64> = extents.iter().filter_map(|extent| extent.constant()).collect();
+        let element = dtype.map_or(1, |dtype| dtype.size() as i64);
+        let bytes = known.iter().try_fold(element, |bytes, extent| bytes.checked_mul(*extent));
+        if known.contains(&0) || bytes.is_some_and(|bytes| bytes <= MAX_BYTES) {
+            return Ok(());
+        }
+        let size = bytes.map_or("more than 2^63 bytes".to_owned(), |bytes| format!("{} GiB", bytes >> 30));
+        let title = format!("a value of extents {known:?} takes {size}");
+        let label = format!("the limit is {} GiB", MAX_BYTES >> 30);
+        Err(self.error(codes::ARGUMENT_SIZE, loc, title, label))
     }
 
     /// A new tensor with unspecified contents.
@@ -148,6 +167,7 @@ impl Walker<'_> {
         }
         let extents = self.extents(shape)?;
         let settled = dtype.unwrap_or_else(|| self.unit.inference.dtype(loc, DType::F32));
+        self.check_size(&extents, Some(settled), shape.loc)?;
         let tensor = self.builder.alloc(settled, &extents, loc);
         let value = self.check(tensor, &Site::new("temp", loc))?;
         self.shapes.insert(value, shape.loc);

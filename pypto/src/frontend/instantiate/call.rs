@@ -99,11 +99,11 @@ impl Walker<'_> {
         loc: Loc,
     ) -> Flow<(Value, Option<ValueId>)> {
         let args = self.operands(args)?;
-        if args.len() != function.params.len() {
-            let title =
-                format!("`{}` takes {} arguments, got {}", function.name.name, function.params.len(), args.len());
+        if args.len() != function.arity() {
+            let title = format!("`{}` takes {} arguments, got {}", function.name.name, function.arity(), args.len());
             return Err(self.error(codes::OPERAND, loc, title, ""));
         }
+        let args = self.flattened(function, args)?;
         self.check_recursion(function, loc)?;
         let type_args = self.resolve_type_args(function, type_args, &args);
         let inside = self.builder.function().kind == FunctionKind::InCore;
@@ -179,6 +179,7 @@ impl Walker<'_> {
         if let Ok(names) = &names {
             self.extent_names(function, names);
         }
+        self.struct_names(function);
         for meta in function.metas {
             let place = self.loc(meta.name.span);
             let value = self.builder.index(meta.default, place);

@@ -182,6 +182,9 @@ impl Walker<'_> {
 pub(super) fn name_of(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Local(name) => format!("`{name}`"),
+        ExprKind::Field(base, field) if matches!(base.kind, ExprKind::Local(_) | ExprKind::Field(..)) => {
+            format!("`{}.{}`", name_of(base).trim_matches('`'), field.name)
+        }
         ExprKind::Borrow { value, .. } => name_of(value),
         _ => "this value".to_owned(),
     }

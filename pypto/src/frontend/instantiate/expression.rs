@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use super::coerce::Operand;
 use super::value::{Item, Iteration, Span, Value};
 use super::{Flow, Reported, Walker};
 use crate::diagnostics::{Diagnostic, codes};
-use crate::frontend::generic::{Block, ConstantValue, Expr, ExprKind};
+use crate::frontend::generic::{Block, ConstantValue, Expr, ExprKind, Ident};
 use crate::frontend::suggest;
 use crate::ir::{DType, Loc, LoopKind};
 use crate::ops::fold::Literal;
@@ -23,6 +24,7 @@ impl Walker<'_> {
             ExprKind::Str(_) => Err(self.unsupported(loc, "text is not a value in a kernel", "use it in `assert!`")),
             ExprKind::Local(name) => self.local(name, loc),
             ExprKind::Constant { value, .. } => self.constant(value(), loc),
+            ExprKind::Comptime { value, args } => self.comptime(*value, args, loc),
             ExprKind::Unary(op, x) => self.unary_operator(*op, x, loc),
             ExprKind::Binary(op, a, b) => self.binary_operator(*op, a, b, loc),
             ExprKind::If(condition, then, otherwise) => self.if_expression(condition, then, *otherwise, loc),
@@ -36,7 +38,7 @@ impl Walker<'_> {
             ExprKind::Array(parts) => Ok(Value::Array(self.all(parts)?)),
             ExprKind::Index(base, index) => self.index_expression(base, index),
             ExprKind::TupleField(base, index) => self.tuple_field(base, *index, loc),
-            ExprKind::Field(base, name) => self.field(base, name.name, loc),
+            ExprKind::Field(base, name) => self.field(base, *name),
             ExprKind::Cast(x, element) => {
                 let dtype = self.frame().dtype(*element);
                 self.cast_operator(x, dtype, loc)
@@ -71,6 +73,19 @@ impl Walker<'_> {
         }
     }
 
+    /// Runs Rust code on values that are known now.
+    fn comptime(&mut self, value: fn(&[i64]) -> ConstantValue, args: &'static [Ident], loc: Loc) -> Flow<Value> {
+        let mut known = Vec::with_capacity(args.len());
+        for arg in args {
+            let place = self.loc(arg.span);
+            let value = self.local(arg.name, place)?;
+            let operand = Operand { value, loc: place, name: format!("`{}`", arg.name) };
+            known.push(self.constant_of(&operand, &format!("`{}` in `comptime!`", arg.name)));
+        }
+        let known: Vec<i64> = known.into_iter().collect::<Flow<_>>()?;
+        self.constant(value(&known), loc)
+    }
+
     fn constant(&mut self, value: ConstantValue, loc: Loc) -> Flow<Value> {
         let (literal, dtype) = match value {
             ConstantValue::Int(n, dtype) => (Literal::Int(n), dtype),
@@ -95,22 +110,6 @@ impl Walker<'_> {
         value
     }
 
-    fn index_expression(&mut self, base: &'static Expr, index: &'static Expr) -> Flow<Value> {
-        let (base, index) = (self.operand(base), self.operand(index));
-        let (base, index) = (base?, index?);
-        let Value::Array(parts) = &base.value else {
-            return Err(self.unexpected("an array", &base));
-        };
-        let at = self.constant_of(&index, "the index of an array")?;
-        match usize::try_from(at).ok().and_then(|i| parts.get(i)) {
-            Some(value) => Ok(value.clone()),
-            None => {
-                let title = format!("index {at} lies outside an array of {} elements", parts.len());
-                Err(self.error(codes::OUT_OF_BOUNDS, index.loc, title, ""))
-            }
-        }
-    }
-
     fn tuple_field(&mut self, base: &'static Expr, index: usize, loc: Loc) -> Flow<Value> {
         let base = self.operand(base)?;
         match &base.value {
@@ -118,12 +117,6 @@ impl Walker<'_> {
             Value::Tuple(_) => Err(self.error(codes::UNKNOWN_NAME, loc, format!("the tuple has no field {index}"), "")),
             _ => Err(self.unexpected("a tuple", &base)),
         }
-    }
-
-    fn field(&mut self, base: &'static Expr, name: &str, loc: Loc) -> Flow<Value> {
-        let base = self.operand(base)?;
-        let title = format!("{} has no field `{name}` in kernels", base.value.kind());
-        Err(self.error(codes::UNKNOWN_NAME, loc, title, ""))
     }
 
     /// `lower..upper`, in order, by steps of 1.

@@ -171,21 +171,25 @@ impl Walker<'_> {
     }
 
     fn cast_method(&mut self, x: &Operand, dtype: Option<DType>, round: Round, loc: Loc) -> Flow<Value> {
-        let Some(dtype) = dtype else {
-            let diagnostic = Diagnostic::error(codes::OPERAND, loc, "`cast` needs the element type to convert to", "")
-                .help("name it: `.cast::<f32>()`");
-            return Err(self.report(diagnostic));
-        };
         let value = match x.value {
             Value::Int(_) | Value::Float(_) | Value::Scalar(_) => self.scalar_of(x, None)?,
             _ => self.tile_of(x)?,
         };
+        let written = dtype;
+        let dtype = written.unwrap_or_else(|| {
+            // A guess of another type than the operand has, so that the conversion is a value of its own.
+            let guess = if self.builder.ty(value).dtype() == Some(DType::F32) { DType::F16 } else { DType::F32 };
+            self.unit.inference.dtype(loc, guess)
+        });
         if self.builder.ty(value).dtype() == Some(dtype) {
             return Ok(self.scalar_or_tile(value));
         }
         let site = self.site("cast", loc, &[(x, value)]);
         let result = self.builder.cast(value, dtype, round, loc);
         let result = self.check(result, &site)?;
+        if written.is_none() {
+            self.guessed(result, loc);
+        }
         Ok(self.scalar_or_tile(result))
     }
 

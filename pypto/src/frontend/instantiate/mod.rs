@@ -7,6 +7,7 @@
 //! A construct that is wrong is reported and evaluates to poison, which silently passes through everything that uses it;
 //! so one walk reports all independent errors.
 
+mod arrays;
 mod assigned;
 mod associated;
 mod branch;
@@ -25,10 +26,12 @@ mod method;
 mod operator;
 mod output;
 mod place;
+mod printing;
 mod rule_message;
 mod scope;
 mod signature;
 mod statement;
+mod structs;
 mod tensor;
 mod value;
 
@@ -36,6 +39,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::generic::{Function, Span};
 use super::specialization::Specialization;
+use super::static_print::{self, Printed};
 use crate::diagnostics::{Code, Diagnostic, Diagnostics, codes};
 use crate::ir::builder::Builder;
 use crate::ir::{self, FileId, Loc, ValueId};
@@ -62,7 +66,8 @@ pub fn instantiate(function: &'static Function, spec: &Specialization) -> Result
         if unit.inference.changed() {
             continue;
         }
-        let Unit { problems, slots, .. } = unit;
+        let Unit { problems, slots, printed, .. } = unit;
+        static_print::publish(&printed);
         if entry.is_ok() && problems.is_empty() {
             let functions = slots.into_iter().flatten().collect();
             return Ok(ir::Program { name: function.name.name.to_owned(), functions, entry: 0 });
@@ -87,6 +92,8 @@ struct Unit {
     instances: HashMap<(*const Function, Specialization), usize>,
     names: HashSet<String>,
     problems: Diagnostics,
+    /// What `static_print!` said.
+    printed: Vec<Printed>,
     inference: Inference,
     /// Functions being walked, outermost first, against recursion.
     active: Vec<*const Function>,
@@ -189,6 +196,7 @@ impl Walker<'_> {
             builder: self.builder.checkpoint(),
             values: self.builder.function().values.len(),
             problems: self.unit.problems.0.len(),
+            printed: self.unit.printed.len(),
         }
     }
 
@@ -200,6 +208,7 @@ impl Walker<'_> {
         self.shapes.retain(|v, _| kept(v));
         self.transposed.retain(|v, _| kept(v));
         self.dynamic.retain(|v, _| kept(v));
+        self.unit.printed.truncate(checkpoint.printed);
         if !keep_problems {
             self.unit.problems.0.truncate(checkpoint.problems);
         }
@@ -211,4 +220,5 @@ struct Checkpoint {
     builder: ir::builder::Checkpoint,
     values: usize,
     problems: usize,
+    printed: usize,
 }

@@ -187,8 +187,11 @@ fn contraction(
 
 /// An access that is known to reach outside.
 pub(super) fn out_of_bounds(site: &Site, name: &str, axis: usize, offset: i64, size: i64, extent: i64) -> Diagnostic {
-    let range =
-        if size == 1 { format!("index {offset}") } else { format!("{offset}..{}", offset.saturating_add(size)) };
+    let range = match size {
+        0 => format!("offset {offset}"),
+        1 => format!("index {offset}"),
+        _ => format!("{offset}..{}", offset.saturating_add(size)),
+    };
     let title = format!("{range} lies outside {name} of extent {extent} in dimension {axis}");
     let label = match offset.saturating_add(size).saturating_sub(extent) {
         _ if offset < 0 => "the offset is negative".to_owned(),

@@ -75,6 +75,7 @@ impl Walker<'_> {
             }
         }
         self.extent_names(function, &names);
+        self.struct_names(function);
         let loc = self.loc(function.name.span);
         for (meta, value) in function.metas.iter().zip(&spec.metas) {
             let value = self.builder.index(*value, loc);
@@ -197,7 +198,7 @@ impl Walker<'_> {
 
     /// The extents of `#[shape(..)]` as variables.
     pub fn extent_names(&mut self, function: &'static Function, names: &HashMap<&'static str, Extent>) {
-        for dim in function.params.iter().flat_map(|p| p.shape) {
+        for dim in function.params.iter().filter(|p| !p.field).flat_map(|p| p.shape) {
             if let Dim::Name { name, .. } = dim
                 && let Some(extent) = names.get(name.name)
             {

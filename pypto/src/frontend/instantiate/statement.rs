@@ -2,7 +2,7 @@
 
 use super::coerce::Operand;
 use super::value::Value;
-use super::{Flow, Walker};
+use super::{Flow, Site, Walker};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::{BinaryOp, Expr, ExprKind, Ident, Pattern, Statement, StatementKind, ValueType};
 use crate::ir::{DType, Loc};
@@ -15,6 +15,9 @@ impl Walker<'_> {
         match &statement.kind {
             StatementKind::Let { pattern, ty, init } => self.let_statement(pattern, *ty, init.as_ref()),
             StatementKind::Assign { target, op, value } => self.assign(*target, *op, value, loc),
+            StatementKind::AssignElement { target, index, op, value } => {
+                self.assign_element(*target, index, *op, value, loc);
+            }
             StatementKind::Expr(expr) => {
                 let _ = match &expr.kind {
                     // Without a value there is nothing to merge but the assigned variables.
@@ -33,9 +36,10 @@ impl Walker<'_> {
                     frame.returned = Some(value);
                 }
             }
-            StatementKind::Assert { condition, message } => {
-                let _ = self.assert_statement(condition, *message, loc);
+            StatementKind::Assert { condition, message, known } => {
+                let _ = self.assert_statement(condition, *message, *known, loc);
             }
+            StatementKind::StaticPrint { pieces, args } => self.static_print(pieces, args, loc),
             StatementKind::Task { name, after, call } => {
                 let _ = self.task(*name, after, call, loc);
             }
@@ -165,16 +169,30 @@ impl Walker<'_> {
         self.binary_values(op, &left, &right, loc)
     }
 
-    fn assert_statement(&mut self, condition: &'static Expr, message: Option<&'static str>, loc: Loc) -> Flow<()> {
+    fn assert_statement(
+        &mut self,
+        condition: &'static Expr,
+        message: Option<&'static str>,
+        known: bool,
+        loc: Loc,
+    ) -> Flow<()> {
         let condition = self.operand(condition)?;
         let holds = self.scalar_of(&condition, Some(DType::Bool))?;
         let message = message.unwrap_or("assertion failed");
-        if let Some(Literal::Bool(false)) = self.builder.literal(holds)
-            && self.conditional == 0
-        {
-            let diagnostic = Diagnostic::error(codes::ASSERTION, condition.loc, message, "false for these arguments");
-            return Err(self.report(diagnostic));
+        match self.builder.literal(holds) {
+            Some(Literal::Bool(false)) if known || self.conditional == 0 => {
+                let label = "false for these arguments";
+                let diagnostic = Diagnostic::error(codes::ASSERTION, condition.loc, message, label);
+                Err(self.report(diagnostic))
+            }
+            None if known => Err(self.not_constant(holds, "the condition of `static_assert!`", condition.loc)),
+            Some(_) if known => Ok(()),
+            // False on a path that may not be taken: the kernel stops where it is.
+            Some(Literal::Bool(false)) => {
+                let outcome = self.builder.assert(holds, message, loc);
+                self.check(outcome, &Site::new("assert", loc))
+            }
+            _ => self.require(holds, message, loc).map(|_| ()),
         }
-        self.require(holds, message, loc).map(|_| ())
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum Value {
     Iterator(Rc<Iteration>),
     Tuple(Rc<[Value]>),
     Array(Rc<[Value]>),
+    /// A struct parameter: the names of its fields and their values.
+    Struct(Rc<[(&'static str, Value)]>),
     Event(ValueId),
     Round(Round),
     /// A variable whose value is wrong; the reason has been reported.
@@ -84,6 +86,7 @@ impl Value {
             Value::Iterator(_) => "an iterator",
             Value::Tuple(_) => "a tuple",
             Value::Array(_) => "an array",
+            Value::Struct(_) => "a struct",
             Value::Event(_) => "a task event",
             Value::Round(_) => "a rounding mode",
             Value::Poison => "an erroneous value",

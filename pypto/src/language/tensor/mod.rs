@@ -14,7 +14,9 @@ pub use view::{View, ViewMut};
 
 use std::marker::PhantomData;
 
-use super::argument::{Argument, KernelArgument, MAX_RANK, ScalarArgument, TensorArgument};
+use super::argument::{
+    Argument, ArgumentList, KernelArgument, KernelArguments, MAX_RANK, ScalarArgument, TensorArgument,
+};
 use crate::ops::reference::{Element, Shape};
 use storage::Storage;
 
@@ -130,5 +132,23 @@ impl<T: Element, const R: usize> KernelArgument for &mut Tensor<T, R> {
 impl<T: Element> KernelArgument for T {
     fn argument(&mut self) -> Argument<'_> {
         Argument::Scalar(ScalarArgument { dtype: T::DTYPE, bits: self.to_bits64() })
+    }
+}
+
+impl<'a, T: Element, const R: usize> KernelArguments<'a> for &'a Tensor<T, R> {
+    fn append(self, list: &mut ArgumentList<'a>) {
+        list.push(Argument::Tensor(self.to_argument(false)));
+    }
+}
+
+impl<'a, T: Element, const R: usize> KernelArguments<'a> for &'a mut Tensor<T, R> {
+    fn append(self, list: &mut ArgumentList<'a>) {
+        list.push(Argument::Tensor(self.to_argument(true)));
+    }
+}
+
+impl<'a, T: Element> KernelArguments<'a> for T {
+    fn append(self, list: &mut ArgumentList<'a>) {
+        list.push(Argument::Scalar(ScalarArgument { dtype: T::DTYPE, bits: self.to_bits64() }));
     }
 }
