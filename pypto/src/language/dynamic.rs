@@ -1,6 +1,6 @@
 //! [`DynamicTensor`]: a tensor whose element type and rank are values, for programs that are only known at run time.
 
-use super::argument::{Argument, KernelArgument, MAX_RANK, TensorArgument, byte_size};
+use super::argument::{Argument, ArgumentList, KernelArgument, KernelArguments, MAX_RANK, TensorArgument, byte_size};
 use super::tensor::{Tensor, TensorError};
 use crate::ir::DType;
 use crate::ops::reference::{Array, Data, Element, Shape, with_element};
@@ -131,5 +131,17 @@ impl KernelArgument for &DynamicTensor {
 impl KernelArgument for &mut DynamicTensor {
     fn argument(&mut self) -> Argument<'_> {
         self.as_argument_mut()
+    }
+}
+
+impl<'a> KernelArguments<'a> for &'a DynamicTensor {
+    fn append(self, list: &mut ArgumentList<'a>) {
+        list.push(self.as_argument());
+    }
+}
+
+impl<'a> KernelArguments<'a> for &'a mut DynamicTensor {
+    fn append(self, list: &mut ArgumentList<'a>) {
+        list.push(self.as_argument_mut());
     }
 }
