@@ -26,7 +26,7 @@ struct Field {
 enum Kind {
     Tensor { element: TokenStream, rank: usize, access: &'static str, borrowed: bool },
     Scalar { element: TokenStream },
-    Struct { ty: Type },
+    Struct { ty: Box<Type> },
 }
 
 /// Expands the derive macro.
@@ -97,7 +97,7 @@ fn kind(ty: &Type, out: bool, type_params: &[Ident]) -> syn::Result<Kind> {
     };
     if types::is_struct(inner, type_params) {
         return match mutable {
-            None => Ok(Kind::Struct { ty: inner.clone() }),
+            None => Ok(Kind::Struct { ty: Box::new(inner.clone()) }),
             Some(_) => Err(syn::Error::new_spanned(ty, "a struct within a struct is held by value")),
         };
     }
