@@ -70,6 +70,7 @@ codes! {
 
     READ_BEFORE_WRITE = 0301 "an `#[out]` parameter is read before it is written";
     NOT_WRITTEN = 0302 "an `#[out]` parameter is not written in full";
+    WRITTEN_ON_SOME_PATHS = 0303 "an `#[out]` parameter is written on some paths only";
     OVERLAPPING_WRITES = 0310 "parallel iterations touch the same elements";
     NOT_DISJOINT = 0311 "parallel iterations cannot be proved independent";
 

@@ -2,8 +2,8 @@
 
 use super::tensor_tiling::Limits;
 use super::{
-    cse, dce, flatten_dispatch, fold_accumulate, fold_transpose, hoist, inline, outline, prove_parallel, simplify,
-    tensor_tiling, unroll,
+    cse, dce, flatten_dispatch, fold_accumulate, fold_transpose, hoist, inline, outline, prove_parallel,
+    settle_outputs, simplify, tensor_tiling, unroll,
 };
 use crate::diagnostics::Diagnostics;
 use crate::ir::{Block, FunctionKind, LoopKind, Program};
@@ -120,6 +120,10 @@ passes! {
     HOIST = "hoist" requires [] establishes [] |p, _| hoist::run(p);
     /// Removes what nothing uses.
     DCE = "dce" requires [] establishes [] |p, _| dce::run(p);
+    /// Finds which `out` parameters are written in full; others become `inout`, or are an error.
+    SETTLE_OUTPUTS = "settle_outputs" requires [Inlined, Unrolled] establishes [] |p, _| {
+        settle_outputs::settle_outputs(p)
+    };
 
     // ---- host ----
     /// Marks nested orchestrations as inline: one function dispatches.

@@ -3,6 +3,7 @@
 
 pub mod accesses;
 pub mod affine;
+pub mod coverage;
 pub mod cse;
 pub mod dce;
 pub mod definitions;
@@ -23,6 +24,7 @@ pub mod prove_parallel;
 pub mod ranges;
 pub mod replace;
 pub mod segments;
+pub mod settle_outputs;
 pub mod simplify;
 pub mod tensor_tiling;
 #[cfg(test)]

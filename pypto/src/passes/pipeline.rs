@@ -41,6 +41,7 @@ impl PassPipeline {
             .then(&list::CSE)
             .then(&list::HOIST)
             .then(&list::DCE)
+            .then(&list::SETTLE_OUTPUTS)
     }
 
     /// The passes of the host target: an orchestration and in-core kernels result.

@@ -93,8 +93,8 @@ cases! {
     argument_count, argument_extent, argument_layout, argument_literal, argument_size, argument_type, array_index,
     assertion, branch_types, call_extents, comptime_extent, constant_arithmetic, contraction, dropped_remainder,
     dynamic_extent, element_type, empty_view, extent_unknown, function_kind, loop_types, many_errors, matmul_rank,
-    meta_value, not_disjoint, out_never_written, out_of_bounds, out_partly_written, out_read_first,
-    overlapping_writes, parallel_exit, partly_valid, pipeline_depth, range_step, recursion, returned_extent,
+    meta_value, not_disjoint, out_in_a_loop, out_never_written, out_of_bounds, out_partly_written, out_read_first,
+    out_under_a_condition, overlapping_writes, parallel_exit, partly_valid, pipeline_depth, range_step, recursion, returned_extent,
     set_shapes, shape_mismatch, slice_bounds, spec_argument, static_assertion, struct_field, task_on_operation,
     tensor_choice, unknown_method, value_size,
 }

@@ -1,8 +1,8 @@
 //! Outputs of a finished function: returned tensors become parameters, and `#[out]` parameters are checked.
 //!
 //! `#[out]` promises that a tensor is written in full before it is read. What can be shown to break the promise is an
-//! error: a read that no write precedes, no write at all, or writes whose hull leaves a part out. What cannot be decided
-//! is left alone.
+//! error: a read that no write precedes, no write at all, or writes whose hull leaves a part out. The rest is decided by
+//! the pass `settle_outputs`, which sees the program with inline functions expanded and loops unrolled.
 
 use std::collections::HashMap;
 
