@@ -52,7 +52,7 @@ impl From<bool> for SwimlaneLevel {
 pub enum ArgumentDump {
     #[default]
     Off = 0,
-    /// Those that the kernel marks.
+    /// Those of the call; on Ascend, those that the kernel marks.
     Marked = 1,
     /// All.
     All = 2,

@@ -254,6 +254,8 @@ builder! {
     ring_heap: RingSizes => run.ring_heap;
     /// Dependency entries of the device's rings.
     ring_dep_pool: RingSizes => run.ring_dep_pool;
+    /// Milliseconds that a call on the host may take.
+    time_limit_ms: u64 => run.time_limit_ms;
     /// A trace of tasks.
     enable_chip_swimlane: SwimlaneLevel => run.dfx.enable_chip_swimlane;
     /// Arguments of tasks.

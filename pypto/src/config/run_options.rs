@@ -30,6 +30,10 @@ pub struct RunOptions {
     /// `PYPTO_THREADS`, then what the machine offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
+    /// Milliseconds that a call on the host may take: pieces of work that begin later are not begun, and the call fails.
+    /// A piece that runs is not interrupted. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_limit_ms: Option<u64>,
     /// What the dispatch records.
     pub dfx: DfxOptions,
 }

@@ -173,7 +173,7 @@ struct Ready {
 
 fn ready(function: &'static Function, key: &Key, settings: &Settings) -> Result<Ready> {
     let load = |artifact: CompiledProgram, origin| {
-        let host = artifact.load()?;
+        let host = artifact.load()?.host.clone();
         Ok(Ready { artifact, host, origin })
     };
     let on_disk = if settings.uses_cache() { from_disk(key, settings) } else { None };

@@ -23,6 +23,8 @@ pub struct TensorArgument<'a> {
     pub(crate) data: *mut u8,
     /// Whether the callee may write.
     pub(crate) mutable: bool,
+    /// The worker that the memory belongs to; `None` for memory of the host program.
+    pub(crate) worker: Option<std::num::NonZeroU64>,
     pub(crate) lifetime: PhantomData<&'a mut u8>,
 }
 
@@ -41,6 +43,7 @@ impl<'a> TensorArgument<'a> {
             strides: [0; MAX_RANK],
             data,
             mutable,
+            worker: None,
             lifetime: PhantomData,
         };
         argument.dims.iter_mut().zip(dims).for_each(|(to, from)| *to = *from);

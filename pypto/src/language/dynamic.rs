@@ -87,18 +87,8 @@ impl DynamicTensor {
     fn to_argument(&self, data: *mut u8, mutable: bool) -> TensorArgument<'_> {
         let strides = Shape::new(&self.dims).row_major_strides();
         let strides: Vec<i64> = strides.iter().copied().collect();
-        let mut argument = TensorArgument {
-            dtype: self.dtype(),
-            rank: self.dims.len(),
-            dims: [1; MAX_RANK],
-            strides: [0; MAX_RANK],
-            data,
-            mutable,
-            lifetime: std::marker::PhantomData,
-        };
-        argument.dims.iter_mut().zip(&self.dims).for_each(|(to, from)| *to = *from);
-        argument.strides.iter_mut().zip(&strides).for_each(|(to, from)| *to = *from);
-        argument
+        // SAFETY: `data` is this tensor's memory, which `self` stays borrowed for; `mutable` comes from a mutable borrow.
+        unsafe { TensorArgument::new(self.dtype(), &self.dims, &strides, data, mutable) }
     }
 
     /// The tensor as an argument that is read.

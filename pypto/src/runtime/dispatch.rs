@@ -2,19 +2,26 @@
 //!
 //! The artifact is data and knows nothing of this layer; what was loaded for it is kept in a slot that it carries.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::check_arguments::{Style, check, style};
-use super::error::{Error, Result};
+use super::error::{Error, ErrorKind, Result};
+use super::observe::Observers;
 use super::pool::thread_count;
 use super::program::HostProgram;
+use super::record::Stop;
 use super::recording::Execution;
-use crate::artifact::{ArtifactError, CompiledProgram, KernelCode};
+use super::signature::Signature;
+use crate::artifact::{ArtifactError, CompiledProgram, KernelCode, ParamInfo};
 use crate::compile::engine;
 use crate::config::RunOptions;
+use crate::diagnostics::{Diagnostic, codes};
 use crate::ir::{DType, Extent, Function, ParamRole, Type, ValueId};
 use crate::language::DynamicTensor;
 use crate::language::argument::{Argument, CallArguments, MAX_RANK};
+use crate::ops::reference::{Element, with_element};
 
 impl CompiledProgram {
     /// Runs it with the default options: [`CompiledProgram::call_with`].
@@ -44,28 +51,15 @@ impl CompiledProgram {
         options: impl Into<RunOptions>,
     ) -> Result<Vec<DynamicTensor>> {
         let options = options.into();
-        options.check_for(self.platform())?;
-        let host = self.load()?;
-        let threads = options.threads.map_or_else(thread_count, |threads| threads.max(1));
-        arguments.with(|arguments| {
-            let style = style(self, arguments.len()).map_err(Error::call)?;
-            check(self, arguments, style).map_err(Error::call)?;
-            let mut made = allocate(self, arguments, style)?;
-            let all = join(self, arguments, &mut made, style);
-            // SAFETY: `check` compared every argument with the parameters that the program was compiled for: element types,
-            // ranks and extents, contiguous, writable where written, apart from what is written. The rest is new.
-            unsafe { host.call(&all, Execution::on(threads)) }?;
-            drop(all);
-            Ok(made)
-        })
+        arguments.with(|arguments| dispatch(self, &*self.load()?, arguments, &options, None))
     }
 
     /// Maps the code, which the first call does otherwise. Idempotent.
     ///
     /// # Errors
     /// Code that this machine cannot run; an object that is damaged.
-    pub fn load(&self) -> Result<Arc<HostProgram>> {
-        if let Some(loaded) = self.loaded::<HostProgram>() {
+    pub fn load(&self) -> Result<Arc<LoadedProgram>> {
+        if let Some(loaded) = self.loaded::<LoadedProgram>() {
             return Ok(loaded);
         }
         let here = engine(self.platform()).machine();
@@ -77,7 +71,7 @@ impl CompiledProgram {
         let host = HostProgram::load(self.executable().clone())
             .map_err(|failed| Error::host(format!("the code of `{}` cannot be loaded: {failed}", self.name())))?;
         // Two threads may both load it; one of the results is kept.
-        self.set_loaded(Arc::new(host));
+        self.set_loaded(Arc::new(LoadedProgram { host: Arc::new(host), signature: Signature::of(self.params()) }));
         self.loaded().ok_or_else(|| Error::internal("a loaded program is not kept"))
     }
 
@@ -86,6 +80,90 @@ impl CompiledProgram {
         let kernels = self.executable().kernels.iter();
         kernels.filter(|k| k.code == KernelCode::Interpreted).map(|k| k.name.as_str()).collect()
     }
+}
+
+/// A program in the process.
+pub struct LoadedProgram {
+    pub host: Arc<HostProgram>,
+    pub signature: Signature,
+}
+
+/// One dispatch. `worker` is the one that does it; tensors of workers are its own, or refused.
+pub(super) fn dispatch(
+    program: &CompiledProgram,
+    loaded: &LoadedProgram,
+    arguments: &[Argument<'_>],
+    options: &RunOptions,
+    worker: Option<NonZeroU64>,
+) -> Result<Vec<DynamicTensor>> {
+    options.check_for(program.platform())?;
+    check_owners(program, arguments, worker)?;
+    let threads = options.threads.map_or_else(thread_count, |threads| threads.max(1));
+    let deadline = options.time_limit_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
+    let execution = Execution { deadline, ..Execution::on(threads) };
+    let observers = Observers::of(program, options.dfx)?;
+    let watched = observers.as_ref().map_or(execution, |observers| observers.watch(execution));
+    let made = run(program, loaded, arguments, watched)?;
+    match observers {
+        Some(observers) => observers.write(program.name()).map(|()| made),
+        None => Ok(made),
+    }
+}
+
+/// Checks the arguments, allocates what is not given, and runs.
+fn run(
+    program: &CompiledProgram,
+    loaded: &LoadedProgram,
+    arguments: &[Argument<'_>],
+    execution: Execution<'_>,
+) -> Result<Vec<DynamicTensor>> {
+    if loaded.signature.fits(arguments) {
+        // SAFETY: `fits` compared every argument with the parameters that the program was compiled for: element types,
+        // ranks and extents, contiguous, writable where written, apart from what is written.
+        let outcome = unsafe { loaded.host.call(arguments, execution) };
+        return outcome.map(|()| Vec::new()).map_err(|stop| stopped(program, arguments, stop));
+    }
+    let style = style(program, arguments.len()).map_err(Error::call)?;
+    check(program, arguments, style).map_err(Error::call)?;
+    let mut made = allocate(program, arguments, style)?;
+    let all = join(program, arguments, &mut made, style);
+    // SAFETY: `check` did what `fits` does. The rest is new.
+    unsafe { loaded.host.call(&all, execution) }.map_err(|stop| stopped(program, &all, stop))?;
+    drop(all);
+    Ok(made)
+}
+
+/// The error of a call that stopped, with what it was called with.
+#[cold]
+fn stopped(program: &CompiledProgram, arguments: &[Argument<'_>], stop: Stop) -> Error {
+    let error = Error::from(stop);
+    let ErrorKind::Runtime(list) = error.kind() else { return error };
+    let describe = |(param, argument): (&ParamInfo, &Argument<'_>)| match argument {
+        Argument::Tensor(tensor) => format!("{} = {}{:?}", param.name, tensor.dtype(), tensor.dims()),
+        Argument::Scalar(scalar) => {
+            with_element!(scalar.dtype, T => format!("{} = {}", param.name, T::from_bits64(scalar.bits)))
+        }
+    };
+    let described: Vec<String> = program.params().iter().zip(arguments).map(describe).collect();
+    let note = format!("`{}` was called with {}", program.name(), described.join(", "));
+    ErrorKind::Runtime(list.clone().with_note(&note)).into()
+}
+
+/// Tensors of workers are dispatched by their own worker.
+fn check_owners(program: &CompiledProgram, arguments: &[Argument<'_>], worker: Option<NonZeroU64>) -> Result<()> {
+    let foreign = |argument: &Argument<'_>| match argument {
+        Argument::Tensor(tensor) => tensor.worker.filter(|owner| Some(*owner) != worker),
+        Argument::Scalar(_) => None,
+    };
+    let found = arguments.iter().enumerate().find_map(|(index, argument)| Some((index, foreign(argument)?)));
+    let Some((index, owner)) = found else { return Ok(()) };
+    let name = program.params().get(index).map_or("?", |param| &param.name);
+    let by = worker.map_or("a call without a worker".to_owned(), |worker| format!("worker {worker}"));
+    let title =
+        format!("argument `{name}` of `{}` is a tensor of worker {owner}, and {by} dispatches it", program.name());
+    let diagnostic =
+        Diagnostic::error(codes::ARGUMENT_LAYOUT, program.entry().loc, title, "a worker's tensors are its own");
+    Err(Error::call(diagnostic.help(format!("run it on worker {owner}, or pass a copy: `download`")).into()))
 }
 
 /// The outputs that the caller does not give.

@@ -31,6 +31,9 @@ pub enum ErrorKind {
     /// operations wrote stays written.
     #[error("{}", render_all(.0, false))]
     Runtime(Diagnostics),
+    /// The call did not end within its `time_limit_ms`. What was written stays written; nothing of it still runs.
+    #[error("the call was stopped: its `time_limit_ms` was over before all of its work had begun")]
+    TimeLimit,
     /// An option or an environment variable has a value that it cannot have, or that means nothing on the platform.
     #[error("{0}")]
     Config(ConfigError),
@@ -126,6 +129,7 @@ impl From<Stop> for Error {
             Stop::Task(Failure::UnknownStatus(kernel, status)) => {
                 Error::internal(format!("kernel `{kernel}` stopped with unknown status {status}"))
             }
+            Stop::Task(Failure::TimeLimit) => ErrorKind::TimeLimit.into(),
             Stop::Task(Failure::Panicked) => Error::internal("a kernel's worker panicked"),
             Stop::Unsupported(message) => Error::internal(message),
         }

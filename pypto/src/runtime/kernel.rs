@@ -59,6 +59,8 @@ pub enum Failure {
     Memory(OutOfMemory),
     /// Code of the run time panicked.
     Panicked,
+    /// The time that the call may take was over before all work had begun.
+    TimeLimit,
 }
 
 impl From<OutOfMemory> for Failure {

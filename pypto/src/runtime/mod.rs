@@ -1,12 +1,15 @@
 //! Running compiled programs: the thread pool, task schedules, the calls of kernels, and the calls of artifacts.
 
+pub mod benchmark;
 pub mod check_arguments;
+pub mod device_tensor;
 pub mod dfx;
 pub mod dispatch;
 pub mod error;
 pub mod execute;
 pub mod interpreted;
 pub mod kernel;
+pub mod observe;
 pub mod pool;
 pub mod program;
 pub mod record;
@@ -14,7 +17,9 @@ pub mod recording;
 pub mod region;
 pub mod schedule;
 pub mod scratch;
+pub mod signature;
 pub mod validate;
+pub mod worker;
 
 pub use crate::config::{self, CompileOptions, DfxOptions, DistributedConfig, HarnessOptions, RunConfig, RunOptions};
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::dfx::dump_args::ArgumentsDump;
-use super::kernel::Kernel;
+use super::kernel::{Failure, Kernel};
 use super::pool::lane;
 use super::schedule::Schedule;
 
@@ -41,6 +41,21 @@ pub struct Log {
     /// Pieces of tasks, in the order in which they ended.
     pub spans: Vec<Span>,
     pub phases: Vec<Phase>,
+    /// The schedules that ran, in order.
+    pub scopes: Vec<ScopeRecord>,
+}
+
+/// A schedule that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScopeRecord {
+    /// Number of its first task.
+    pub first_task: u32,
+    pub tasks: usize,
+    pub edges: usize,
+    /// Tasks on the longest path of edges: below this many steps, no number of threads ends it.
+    pub longest_chain: usize,
+    /// Bytes of temporaries.
+    pub workspace: usize,
 }
 
 /// A task of a recorded call.
@@ -142,6 +157,13 @@ impl Recording {
             let edges = schedule.successors_of(task).iter().map(|to| (first + from as u32, first + to));
             log.edges.extend(edges);
         }
+        log.scopes.push(ScopeRecord {
+            first_task: first,
+            tasks: schedule.tasks.len(),
+            edges: schedule.successors.len(),
+            longest_chain: longest_chain(schedule),
+            workspace: schedule.workspace,
+        });
         first
     }
 
@@ -157,6 +179,17 @@ impl Recording {
     }
 }
 
+/// Edges go to later tasks, so program order is an order of the graph.
+fn longest_chain(schedule: &Schedule) -> usize {
+    let mut steps = vec![1; schedule.tasks.len()];
+    for (from, task) in schedule.tasks.iter().enumerate() {
+        for to in schedule.successors_of(task) {
+            steps[*to as usize] = steps[*to as usize].max(steps[from] + 1);
+        }
+    }
+    steps.into_iter().max().unwrap_or(0)
+}
+
 /// How a call runs.
 #[derive(Clone, Copy)]
 pub struct Execution<'r> {
@@ -164,12 +197,14 @@ pub struct Execution<'r> {
     pub threads: usize,
     pub recording: Option<&'r Recording>,
     pub arguments: Option<&'r ArgumentsDump>,
+    /// When no further piece of work is begun.
+    pub deadline: Option<Instant>,
 }
 
 impl<'r> Execution<'r> {
     /// Runs on so many threads, unobserved.
     pub fn on(threads: usize) -> Execution<'r> {
-        Execution { threads, recording: None, arguments: None }
+        Execution { threads, recording: None, arguments: None, deadline: None }
     }
 
     /// Does something that is a phase of the call.
@@ -182,7 +217,8 @@ impl<'r> Execution<'r> {
 
     /// Starts a schedule; its tasks are recorded through the result.
     pub(super) fn begin(self, schedule: &Schedule, kernels: &[Kernel]) -> Tasks<'r> {
-        Tasks { recording: self.recording.map(|recording| (recording, recording.add(schedule, kernels))) }
+        let recording = self.recording.map(|recording| (recording, recording.add(schedule, kernels)));
+        Tasks { recording, deadline: self.deadline }
     }
 }
 
@@ -191,11 +227,21 @@ impl<'r> Execution<'r> {
 pub(super) struct Tasks<'r> {
     /// With the number of the schedule's first task.
     recording: Option<(&'r Recording, u32)>,
+    deadline: Option<Instant>,
 }
 
 impl Tasks<'_> {
-    /// Runs iterations of a task.
-    pub(super) fn span<R>(self, task: usize, begin: i64, end: i64, f: impl FnOnce() -> R) -> R {
+    /// Runs iterations of a task, unless the time is over.
+    pub(super) fn span(
+        self,
+        task: usize,
+        begin: i64,
+        end: i64,
+        f: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Failure::TimeLimit);
+        }
         let Some((recording, first)) = self.recording else { return f() };
         let started = recording.now();
         let result = f();

@@ -44,6 +44,11 @@ impl Buffer {
         Ok(self.data.as_ptr())
     }
 
+    /// The memory that the last [`Buffer::reserve`] gave.
+    pub fn start(&self) -> *mut u8 {
+        self.data.as_ptr()
+    }
+
     fn release(&mut self) {
         if self.size > 0 {
             let layout = Layout::from_size_align(self.size, ALIGNMENT);

@@ -102,7 +102,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
             Some(storage) => storage.pointer(self.start).cast(),
             None => std::ptr::null_mut(),
         };
-        TensorArgument { dtype: T::DTYPE, rank: R, dims, strides, data, mutable, lifetime: PhantomData }
+        TensorArgument { dtype: T::DTYPE, rank: R, dims, strides, data, mutable, worker: None, lifetime: PhantomData }
     }
 }
 

@@ -4,4 +4,5 @@
 
 pub mod deps;
 pub mod dump_args;
+pub mod scope_stats;
 pub mod swimlane;

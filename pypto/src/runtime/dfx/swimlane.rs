@@ -188,6 +188,7 @@ mod tests {
             edges: vec![(0, 1)],
             spans: vec![span(0, 1, 4, 8, 300, 2600), span(0, 0, 0, 4, 200, 2500), span(1, 0, 0, 1, 2700, 3000)],
             phases: vec![Phase { kind: PhaseKind::Bind, lane: 0, started: at(0), finished: at(90) }],
+            scopes: Vec::new(),
         }
     }
 

@@ -1,0 +1,101 @@
+//! [`DeviceTensor`]: a tensor in the memory of a worker.
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::error::{Error, Result};
+use super::scratch::Buffer;
+use crate::ir::DType;
+use crate::language::argument::{Argument, KernelArgument, TensorArgument, byte_size};
+use crate::ops::reference::{MAX_RANK, Shape};
+
+/// Memory that a worker gave away.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    pub(super) tensors: AtomicUsize,
+    pub(super) bytes: AtomicUsize,
+}
+
+/// A contiguous row-major tensor that a worker allocated: it stays where the kernels run, so that dispatches do not copy
+/// it. On the host that is memory aligned to cache lines. Only its own worker dispatches it. Dropping it frees it.
+#[derive(Debug)]
+pub struct DeviceTensor {
+    dtype: DType,
+    dims: Vec<i64>,
+    bytes: usize,
+    buffer: Buffer,
+    owner: NonZeroU64,
+    usage: Arc<Usage>,
+}
+
+impl DeviceTensor {
+    /// Zeros.
+    pub(super) fn zeros(dtype: DType, dims: &[i64], owner: NonZeroU64, usage: Arc<Usage>) -> Result<DeviceTensor> {
+        let Some(bytes) = byte_size(dims, dtype).filter(|_| dims.len() <= MAX_RANK) else {
+            return Err(Error::host(format!("a tensor of {dtype} with extents {dims:?} is impossible")));
+        };
+        let mut buffer = Buffer::new();
+        let data = buffer.reserve(bytes).map_err(|refused| Error::host(refused.to_string()))?;
+        // SAFETY: `reserve` gave at least that many bytes.
+        unsafe { data.write_bytes(0, bytes) };
+        usage.tensors.fetch_add(1, Ordering::Relaxed);
+        usage.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(DeviceTensor { dtype, dims: dims.to_vec(), bytes, buffer, owner, usage })
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The extents.
+    pub fn dims(&self) -> &[i64] {
+        &self.dims
+    }
+
+    /// The worker whose memory it is.
+    pub fn owner(&self) -> NonZeroU64 {
+        self.owner
+    }
+
+    /// The bytes of the elements.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: the buffer has that many bytes, all of them initialized, and changes only through `&mut self`.
+        unsafe { std::slice::from_raw_parts(self.buffer.start(), self.bytes) }
+    }
+
+    /// The bytes of the elements, to change.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.start(), self.bytes) }
+    }
+
+    fn to_argument(&self, mutable: bool) -> Argument<'_> {
+        let strides: Vec<i64> = Shape::new(&self.dims).row_major_strides().iter().copied().collect();
+        // SAFETY: the buffer is this tensor's, which stays borrowed, mutably where `mutable`.
+        let mut argument =
+            unsafe { TensorArgument::new(self.dtype, &self.dims, &strides, self.buffer.start(), mutable) };
+        argument.worker = Some(self.owner);
+        Argument::Tensor(argument)
+    }
+}
+
+impl Drop for DeviceTensor {
+    fn drop(&mut self) {
+        self.usage.tensors.fetch_sub(1, Ordering::Relaxed);
+        self.usage.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl KernelArgument for &DeviceTensor {
+    fn argument(&mut self) -> Argument<'_> {
+        self.to_argument(false)
+    }
+}
+
+impl KernelArgument for &mut DeviceTensor {
+    fn argument(&mut self) -> Argument<'_> {
+        self.to_argument(true)
+    }
+}
