@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::error::{Error, Result};
 use super::scratch::Buffer;
 use crate::ir::DType;
-use crate::language::argument::{Argument, KernelArgument, TensorArgument, byte_size};
+use crate::language::argument::{Argument, ArgumentList, KernelArguments, TensorArgument, byte_size};
 use crate::ops::reference::{MAX_RANK, Shape};
 
 /// Memory that a worker gave away.
@@ -88,14 +88,14 @@ impl Drop for DeviceTensor {
     }
 }
 
-impl KernelArgument for &DeviceTensor {
-    fn argument(&mut self) -> Argument<'_> {
-        self.to_argument(false)
+impl<'a> KernelArguments<'a> for &'a DeviceTensor {
+    fn append(self, list: &mut ArgumentList<'a>) {
+        list.push(self.to_argument(false));
     }
 }
 
-impl KernelArgument for &mut DeviceTensor {
-    fn argument(&mut self) -> Argument<'_> {
-        self.to_argument(true)
+impl<'a> KernelArguments<'a> for &'a mut DeviceTensor {
+    fn append(self, list: &mut ArgumentList<'a>) {
+        list.push(self.to_argument(true));
     }
 }
