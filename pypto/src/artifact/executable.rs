@@ -1,5 +1,9 @@
 //! A program compiled for the host.
 
+use std::sync::Arc;
+
+use crate::codegen::ascend::AscendArtifact;
+use crate::config::ExecutionMode;
 use crate::ir::{IndexExpr, Loc, Program};
 
 /// A program after its passes, with the code of its kernels.
@@ -8,6 +12,15 @@ pub struct HostExecutable {
     /// The entry is an orchestration; the functions that it calls are the kernels.
     pub program: Program,
     pub kernels: Vec<HostKernel>,
+    /// The accelerator's code, where the program is for one: it runs in the kernels' place.
+    pub accelerator: Option<Accelerator>,
+}
+
+/// Code for an accelerator, and where it runs.
+#[derive(Clone, Debug)]
+pub struct Accelerator {
+    pub artifact: Arc<AscendArtifact>,
+    pub mode: ExecutionMode,
 }
 
 /// One kernel.

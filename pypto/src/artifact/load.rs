@@ -4,12 +4,16 @@
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::error::ArtifactError;
-use super::executable::HostExecutable;
+use super::executable::{Accelerator, HostExecutable};
 use super::manifest::{FileRecord, MANIFEST, MAX_MANIFEST_BYTES, MAX_TOTAL_BYTES, Manifest, SCHEMA};
 use super::parameters::{ParamInfo, ParamKind, parameters};
 use super::program::CompiledProgram;
+use crate::codegen::ascend;
+use crate::config::Platform;
+use crate::diagnostics::Diagnostics;
 use crate::ir::text::parse;
 use crate::ir::{Program, verify};
 
@@ -140,7 +144,19 @@ fn read(directory: &Path, manifest: Manifest) -> Result<CompiledProgram, Artifac
         })
         .collect();
     let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-    Ok(CompiledProgram::of_directory(HostExecutable { program, kernels }, platform, machine, params, directory))
+    let accelerator = accelerator(&program, platform).map_err(|reason| ArtifactError::Manifest {
+        path: directory.join(MANIFEST),
+        reason: format!("its program cannot be generated again for `{platform}`: {reason}"),
+    })?;
+    let executable = HostExecutable { program, kernels, accelerator };
+    Ok(CompiledProgram::of_directory(executable, platform, machine, params, directory))
+}
+
+/// The accelerator's code, generated again from the program: nothing that was read runs as code.
+fn accelerator(program: &Program, platform: Platform) -> Result<Option<Accelerator>, Diagnostics> {
+    let (Some(arch), Some(mode)) = (platform.backend_type(), platform.execution_mode()) else { return Ok(None) };
+    let artifact = ascend::generate(program.clone(), ascend::target_of(arch), ascend::AscendOptions::default())?;
+    Ok(Some(Accelerator { artifact: Arc::new(artifact), mode }))
 }
 
 /// The bytes of a file, if they are those that were written.

@@ -25,7 +25,7 @@ mod save;
 mod staging;
 
 pub use error::ArtifactError;
-pub use executable::{HostExecutable, HostKernel, KernelCode, Site};
+pub use executable::{Accelerator, HostExecutable, HostKernel, KernelCode, Site};
 pub use load::read_manifest;
 pub use manifest::Manifest;
 pub use parameters::{ParamExtent, ParamInfo, ParamKind};

@@ -55,5 +55,5 @@ pub fn from_bytes(bytes: &[u8]) -> Option<HostExecutable> {
         code = rest;
         kernels.push(record.into_kernel(object.to_vec()));
     }
-    code.is_empty().then_some(HostExecutable { program, kernels })
+    code.is_empty().then_some(HostExecutable { program, kernels, accelerator: None })
 }

@@ -8,6 +8,7 @@ use super::host::{Built, Fallback, Listing, build, run_passes};
 use super::profile::Stage;
 use super::settings::{Output, Settings};
 use crate::artifact::{Companions, CompiledProgram, kernel_stem, new_directory};
+use crate::codegen::ascend::target_of;
 use crate::config::CompileOptions;
 use crate::diagnostics::Diagnostics;
 use crate::frontend::generic;
@@ -46,7 +47,7 @@ use crate::passes::pipeline::PassPipeline;
 /// ```
 ///
 /// # Errors
-/// What is wrong in the program or with an option; a platform whose code generator is not there yet; an artifact that
+/// What is wrong in the program or with an option; what an accelerator does not have; an artifact that
 /// cannot be written. Nothing is written then.
 pub fn compile(program: &Program, options: &CompileOptions) -> Result<CompiledProgram, CompileError> {
     let settings = Settings::of(options)?;
@@ -75,7 +76,7 @@ fn finish(
     fixed: &[Option<u64>],
     start: Instant,
 ) -> Result<Compilation, CompileError> {
-    let Built { executable, stages, dumps, listings, fallbacks } = built;
+    let Built { executable, stages, dumps, listings, files: more, fallbacks } = built;
     let name = executable.program.name.clone();
     let kernel_names: Vec<String> = executable.kernels.iter().map(|kernel| kernel.name.clone()).collect();
     let machine = engine(settings.platform).machine();
@@ -94,6 +95,7 @@ fn finish(
         files.push((format!("{stem}.lir"), lir.into_bytes()));
         files.push((format!("{stem}.ll"), ll.into_bytes()));
     }
+    files.extend(more.into_iter().map(|(name, text)| (name, text.into_bytes())));
     if settings.profiling {
         files.push(("report/pipeline_profile.txt".to_owned(), profile.to_text().into_bytes()));
         files.push(("report/pipeline_profile.json".to_owned(), profile.to_json().into_bytes()));
@@ -103,7 +105,7 @@ fn finish(
     Ok(Compilation { artifact, fallbacks, profile })
 }
 
-/// The program of a specialization after the passes: those that all platforms share, and on the host also the host's.
+/// The program of a specialization after the platform's passes.
 ///
 /// # Errors
 /// What is wrong in the kernel.
@@ -113,9 +115,9 @@ pub fn lower(
     settings: &Settings,
 ) -> Result<Program, CompileError> {
     let mut program = instantiate(function, specialization)?;
-    let outcome = match settings.platform.is_host() {
-        true => run_passes(&mut program, settings).map(drop),
-        false => PassPipeline::shared().run(&mut program).map(drop),
+    let outcome = match settings.platform.backend_type() {
+        None => run_passes(&mut program, settings).map(drop),
+        Some(arch) => PassPipeline::ascend(target_of(arch)).run(&mut program).map(drop),
     };
     outcome.map_err(|problems| noted(problems, function, specialization))?;
     Ok(program)

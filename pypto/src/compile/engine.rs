@@ -1,21 +1,28 @@
 //! What runs kernels on the host.
 
+use crate::codegen::ascend::target_of;
 use crate::codegen::host::cpu::{Target, host_identity};
 use crate::config::Platform;
+use crate::target as accelerator;
 
 /// What runs kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Engine {
     /// Machine code for this CPU.
     Native(Target),
     Interpreter,
+    /// Code for an accelerator.
+    Accelerator(&'static accelerator::Target),
 }
 
-/// The engine that a platform stands for; the interpreter for platforms that are not the CPU at hand.
+/// The engine that a platform stands for.
 pub fn engine(platform: Platform) -> Engine {
     match platform {
         Platform::Host => Engine::Native(Target::host()),
-        _ => Engine::Interpreter,
+        _ => match platform.backend_type() {
+            Some(arch) => Engine::Accelerator(target_of(arch)),
+            None => Engine::Interpreter,
+        },
     }
 }
 
@@ -25,6 +32,7 @@ impl Engine {
         match self {
             Engine::Native(target) => format!("{} x {threads} on {}", target.isa.name(), host_identity()),
             Engine::Interpreter => "interpreter".to_owned(),
+            Engine::Accelerator(target) => target.name.to_owned(),
         }
     }
 
@@ -33,6 +41,7 @@ impl Engine {
         match self {
             Engine::Native(target) => format!("{} on {}", target.isa.name(), host_identity()),
             Engine::Interpreter => "interpreter".to_owned(),
+            Engine::Accelerator(target) => target.product.to_owned(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Why a program was not compiled.
 
 use crate::artifact::ArtifactError;
-use crate::config::{ConfigError, Platform};
+use crate::config::ConfigError;
 use crate::diagnostics::Diagnostics;
 
 /// Why nothing was compiled.
@@ -13,11 +13,6 @@ pub enum CompileError {
     /// An option or an environment variable is wrong, or means nothing on the platform.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The passes ran, and the platform has no code generator yet.
-    #[error(
-        "code generation for {platform} is not there yet: the passes that all platforms share ran over `{program}`; compile it for `host`, or use `lower` to get the program"
-    )]
-    NoCodeGenerator { platform: Platform, program: String },
     /// The artifact could not be written; its directory is as it was.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),

@@ -31,6 +31,8 @@ pub struct Built {
     pub dumps: Vec<(String, String)>,
     /// The texts of kernels, where an artifact is to be written.
     pub listings: Vec<Listing>,
+    /// Further files of an artifact: relative names and texts.
+    pub files: Vec<(String, String)>,
     /// Why kernels run by the interpreter although machine code was asked for.
     pub fallbacks: Vec<Fallback>,
 }
@@ -62,7 +64,7 @@ pub(super) fn run_passes(program: &mut Program, settings: &Settings) -> Result<P
 }
 
 /// How passes are run with these settings; dumps stay in memory until the artifact is written.
-fn pass_options(settings: &Settings) -> PassOptions {
+pub(super) fn pass_options(settings: &Settings) -> PassOptions {
     let dump = match settings.dump_passes {
         PassDumpLevel::None => DumpSink::Nowhere,
         _ => DumpSink::Memory,
@@ -73,11 +75,10 @@ fn pass_options(settings: &Settings) -> PassOptions {
 /// Compiles a program: the passes, then code for every kernel.
 ///
 /// # Errors
-/// What the passes find wrong in the program; a platform without a code generator.
+/// What the passes find wrong in the program; on an accelerator what it does not have, or what does not fit.
 pub fn build(mut program: Program, settings: &Settings) -> Result<Built, CompileError> {
-    if !settings.platform.is_host() {
-        PassPipeline::shared().options(pass_options(settings)).run(&mut program)?;
-        return Err(CompileError::NoCodeGenerator { platform: settings.platform, program: program.name });
+    if let (Some(arch), Some(mode)) = (settings.platform.backend_type(), settings.platform.execution_mode()) {
+        return super::ascend::build(program, arch, mode, settings);
     }
     let start = Instant::now();
     let passes = run_passes(&mut program, settings)?;
@@ -96,8 +97,9 @@ pub fn build(mut program: Program, settings: &Settings) -> Result<Built, Compile
         listings.extend(listing);
         code_stage.children.push(stage);
     }
-    let executable = HostExecutable { program, kernels };
-    Ok(Built { executable, stages: vec![pass_stage, code_stage], dumps: passes.dumps, listings, fallbacks })
+    let executable = HostExecutable { program, kernels, accelerator: None };
+    let (dumps, files) = (passes.dumps, Vec::new());
+    Ok(Built { executable, stages: vec![pass_stage, code_stage], dumps, listings, files, fallbacks })
 }
 
 /// The functions that the entry calls.
@@ -208,7 +210,7 @@ fn native(function: &Function, lowered: LoweredKernel, bytes: Vec<u8>) -> HostKe
 }
 
 /// The interpreter runs a kernel as a whole, on one thread; other tasks run beside it.
-fn interpreted(function: &Function) -> HostKernel {
+pub(super) fn interpreted(function: &Function) -> HostKernel {
     HostKernel {
         name: function.name.clone(),
         code: KernelCode::Interpreted,

@@ -2,7 +2,7 @@
 //!
 //! Instantiation, the passes, lowering, LLVM, in this order; every stage reports [`Diagnostics`](crate::diagnostics). A
 //! machine without libLLVM, and a kernel that the code generator does not know, run by the interpreter with the same
-//! results. For Ascend platforms the shared passes run, and then it is an error that code generation is not there yet.
+//! results. For Ascend platforms [`ascend`] makes kernels in the assembler's dialect.
 
 pub mod ascend;
 pub mod driver;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use crate::config::environment::Environment;
 use crate::config::{
-    CompileOptions, ConfigError, DiagnosticPhase, OptimizationStrategy, PassDumpLevel, Platform, VerificationLevel,
+    CompileOptions, ConfigError, DiagnosticPhase, MemoryPlanner, OptimizationStrategy, PassDumpLevel, Platform,
+    VerificationLevel,
 };
 use crate::diagnostics::{Code, codes};
 
@@ -38,6 +39,8 @@ pub struct Settings {
     pub threads: usize,
     /// Whether the cache of compiled kernels is used.
     pub cache: bool,
+    /// Who places tiles in on-chip memory, on Ascend.
+    pub memory_planner: MemoryPlanner,
 }
 
 impl Settings {
@@ -94,6 +97,7 @@ impl Settings {
             emit_source_loc: options.emit_source_loc.or(environment.emit_source_loc).unwrap_or(true),
             threads: options.threads.map_or_else(|| environment.thread_count(), |n| n.max(1)),
             cache: options.cache.unwrap_or(true),
+            memory_planner: options.memory_planner.unwrap_or(MemoryPlanner::DsaRp),
         };
         settings.output = match &options.output_dir {
             Some(directory) => Output::Directory(directory.clone()),
@@ -109,7 +113,10 @@ impl Settings {
 
     /// Whether an earlier result may stand in: not where an artifact with dumps and listings is wanted.
     pub fn uses_cache(&self) -> bool {
-        self.cache && self.output == Output::None && self.strategy == OptimizationStrategy::Default
+        self.cache
+            && self.platform.is_host()
+            && self.output == Output::None
+            && self.strategy == OptimizationStrategy::Default
     }
 }
 
@@ -122,7 +129,12 @@ fn check_platform(options: &CompileOptions, platform: Platform) -> Result<(), Co
         return Err(not_on("distributed_config", &value, "programs with ranks are not compiled yet; leave it unset"));
     }
     if !platform.is_host() {
-        return Ok(());
+        return match options.dump_ptoas_passes {
+            Some(true) => {
+                Err(not_on("dump_ptoas_passes", &true, "the assembler is not run; `.pto` files are the result"))
+            }
+            _ => Ok(()),
+        };
     }
     if options.dump_ptoas_passes == Some(true) {
         return Err(not_on("dump_ptoas_passes", &true, "ptoas is not used there; `dump_passes` shows the program"));

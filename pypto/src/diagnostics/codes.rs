@@ -78,6 +78,7 @@ codes! {
     IR_INVALID = 0402 "IR breaks an invariant";
 
     RUN_FAILED = 0501 "a run-time check of a kernel failed";
+    DEVICE = 0502 "a program for a device is called where none is";
 }
 
 /// The row of a code.

@@ -2,8 +2,8 @@
 
 use super::tensor_tiling::Limits;
 use super::{
-    cse, dce, flatten_dispatch, fold_accumulate, fold_transpose, hoist, inline, outline, prove_parallel,
-    settle_outputs, simplify, tensor_tiling, unroll,
+    carry_through_memory, cse, dce, flatten_dispatch, fold_accumulate, fold_transpose, hoist, inline, inline_mixed,
+    outline, prove_parallel, settle_outputs, simplify, tensor_tiling, unfold_accumulate, unroll,
 };
 use crate::diagnostics::Diagnostics;
 use crate::ir::{Block, FunctionKind, LoopKind, Program};
@@ -152,6 +152,27 @@ passes! {
     };
     /// Moves compute into in-core functions; what remains dispatches them.
     OUTLINE = "outline" requires [Inlined, LoopsProved, TensorsTiled] establishes [Outlined] |p, _| outline::outline(p);
+
+    // ---- Ascend ----
+    /// Marks kernels with work for both units of a core as inline: the function that calls them dispatches their parts.
+    INLINE_MIXED = "inline_mixed" requires [] establishes [] |p, _| {
+        inline_mixed::inline_mixed(p);
+        Ok(())
+    };
+    /// Keeps accumulating products only where the matrix unit can accumulate.
+    UNFOLD_ACCUMULATE = "unfold_accumulate" requires [] establishes [] |p, _| {
+        unfold_accumulate::unfold_accumulate(p);
+        Ok(())
+    };
+    /// Keeps tiles that control flow with work for both units carries in tensors.
+    CARRY_THROUGH_MEMORY = "carry_through_memory" requires [Inlined] establishes [] |p, _| {
+        carry_through_memory::carry_through_memory(p);
+        Ok(())
+    };
+    /// As `outline`, with a kernel for one unit of a core each.
+    OUTLINE_UNITS = "outline_units" requires [Inlined, LoopsProved, TensorsTiled] establishes [Outlined] |p, _| {
+        outline::outline_units(p)
+    };
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 pub mod accesses;
 pub mod affine;
+pub mod carry_through_memory;
 pub mod coverage;
 pub mod cse;
 pub mod dce;
@@ -15,6 +16,7 @@ pub mod fold_accumulate;
 pub mod fold_transpose;
 pub mod hoist;
 pub mod inline;
+pub mod inline_mixed;
 pub mod list;
 pub mod manager;
 pub mod outline;
@@ -32,4 +34,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 pub mod transplant;
+pub mod unfold_accumulate;
+pub mod units;
 pub mod unroll;

@@ -16,6 +16,7 @@ use super::definitions::{Definitions, for_each_use};
 use super::extract::{Outside, extract, simple_op};
 use super::ranges::Ranges;
 use super::segments::{Place, is_scalar, place};
+use super::units::Units;
 use crate::diagnostics::{Diagnostic, Diagnostics, codes};
 use crate::ir::{
     Attr, AttrKey, Attrs, Block, DType, Extent, Function, FunctionKind, Loc, Op, Program, TensorType, Type, ValueId,
@@ -27,6 +28,19 @@ use crate::ops::{Class, Effect, OpKind};
 /// # Errors
 /// A tile that control flow around calls carries or yields: there is no tensor to hold it.
 pub fn outline(program: &mut Program) -> Result<(), Diagnostics> {
+    outline_with(program, false)
+}
+
+/// As [`outline`], and every kernel is for one unit of a core: compute is cut where the unit changes, and control flow
+/// with work for both dispatches.
+///
+/// # Errors
+/// As [`outline`].
+pub fn outline_units(program: &mut Program) -> Result<(), Diagnostics> {
+    outline_with(program, true)
+}
+
+fn outline_with(program: &mut Program, by_unit: bool) -> Result<(), Diagnostics> {
     let mut directions = accesses::directions(program);
     let mut kernels = Vec::new();
     for (index, function) in program.functions.iter_mut().enumerate() {
@@ -34,8 +48,10 @@ pub fn outline(program: &mut Program) -> Result<(), Diagnostics> {
         if keep || function.kind == FunctionKind::Inline {
             continue;
         }
+        let units = by_unit.then(|| Units::of(function));
         let body = std::mem::take(&mut function.body);
         let mut outliner = Outliner {
+            units,
             roots: Roots::of(function, &body),
             function,
             kernels: &mut kernels,
@@ -138,6 +154,8 @@ struct Outliner<'a> {
     taken: &'a mut Directions,
     roots: Roots,
     outside: Outside,
+    /// The units of operations, where kernels are for one each.
+    units: Option<Units>,
 }
 
 /// Position of the last operation of a block that uses a value.
@@ -150,9 +168,9 @@ impl Outliner<'_> {
         let mut out = Vec::new();
         let mut pending: Vec<Op> = Vec::new();
         for (position, op) in block.ops.into_iter().enumerate() {
-            let kind = place(&op, self.function);
+            let kind = self.place(&op);
             let depends = kind != Place::Compute && self.depends(&op, &pending);
-            if depends || self.must_flush(kind, &pending) {
+            if depends || self.must_flush(kind, &pending) || self.changes_unit(kind, &op, &pending) {
                 self.flush(&mut pending, &mut out, &last_use, position);
             }
             match kind {
@@ -170,6 +188,20 @@ impl Outliner<'_> {
         }
         self.flush(&mut pending, &mut out, &last_use, usize::MAX);
         Ok(Block { args: block.args, ops: out, yields: block.yields })
+    }
+
+    fn place(&self, op: &Op) -> Place {
+        match &self.units {
+            Some(units) if !op.regions.is_empty() && units.is_mixed(op, self.function) => Place::Nest,
+            _ => place(op, self.function),
+        }
+    }
+
+    /// Whether an operation is for another unit than the pending ones.
+    fn changes_unit(&self, kind: Place, op: &Op, pending: &[Op]) -> bool {
+        let Some(units) = self.units.as_ref().filter(|_| kind == Place::Compute) else { return false };
+        let Some(unit) = units.unit(op, self.function) else { return false };
+        pending.iter().filter_map(|p| units.unit(p, self.function)).any(|other| other != unit)
     }
 
     fn last_uses(&self, block: &Block) -> LastUse {

@@ -81,7 +81,26 @@ impl PassPipeline {
 
     /// The passes of Ascend targets: an orchestration and in-core kernels for one unit each result.
     pub fn ascend(target: &Target) -> PassPipeline {
-        PassPipeline::host(Limits::for_target(target))
+        let clean = PassPipeline::new().then(&list::SIMPLIFY).then(&list::CSE).then(&list::HOIST).then(&list::DCE);
+        PassPipeline::new()
+            .then(&list::FLATTEN_DISPATCH)
+            .then(&list::INLINE_MIXED)
+            .then_all(&PassPipeline::shared())
+            .then(&list::FOLD_TRANSPOSE)
+            .then(&list::PROVE_PARALLEL)
+            .then(&list::TENSOR_TILING)
+            .then(&list::FOLD_ACCUMULATE)
+            .then(&list::UNFOLD_ACCUMULATE)
+            .then(&list::SIMPLIFY)
+            .then(&list::CSE)
+            .then(&list::DCE)
+            .then(&list::CARRY_THROUGH_MEMORY)
+            .then(&list::OUTLINE_UNITS)
+            .then_all(&clean)
+            // Kernels that were cut out of mixed ones have tiles as large as products want them.
+            .then(&list::TENSOR_TILING)
+            .then_all(&clean)
+            .limits(Limits::for_target(target))
     }
 
     /// With one more pass at the end.

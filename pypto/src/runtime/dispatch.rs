@@ -54,6 +54,20 @@ impl CompiledProgram {
         arguments.with(|arguments| dispatch(self, &*self.load()?, arguments, &options, None))
     }
 
+    /// Hands the arguments of a call in place to `run`, once they are checked.
+    pub(super) fn with_checked<A: CallArguments, R>(
+        &self,
+        arguments: A,
+        run: impl FnOnce(&[Argument<'_>]) -> Result<R>,
+    ) -> Result<R> {
+        arguments.with(|arguments| {
+            let style = style(self, arguments.len()).map_err(Error::call)?;
+            check(self, arguments, style).map_err(Error::call)?;
+            let mut made = allocate(self, arguments, style)?;
+            run(&join(self, arguments, &mut made, style))
+        })
+    }
+
     /// Maps the code, which the first call does otherwise. Idempotent.
     ///
     /// # Errors
@@ -77,7 +91,7 @@ impl CompiledProgram {
 
     /// Names of the kernels that the interpreter runs.
     pub fn interpreted_kernels(&self) -> Vec<&str> {
-        let kernels = self.executable().kernels.iter();
+        let kernels = self.executable().kernels.iter().filter(|_| self.executable().accelerator.is_none());
         kernels.filter(|k| k.code == KernelCode::Interpreted).map(|k| k.name.as_str()).collect()
     }
 }

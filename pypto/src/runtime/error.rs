@@ -37,9 +37,6 @@ pub enum ErrorKind {
     /// An option or an environment variable has a value that it cannot have, or that means nothing on the platform.
     #[error("{0}")]
     Config(ConfigError),
-    /// The passes ran, and the code generator of the platform is not there yet.
-    #[error("{0}")]
-    Compilation(CompileError),
     /// An artifact's directory cannot be used or written.
     #[error("{0}")]
     Artifact(ArtifactError),
@@ -99,7 +96,6 @@ impl From<CompileError> for Error {
             CompileError::Config(error) => error.into(),
             CompileError::Artifact(error) => error.into(),
             CompileError::Internal(message) => Error::internal(message),
-            other => ErrorKind::Compilation(other).into(),
         }
     }
 }

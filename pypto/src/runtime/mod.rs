@@ -18,6 +18,7 @@ pub mod region;
 pub mod schedule;
 pub mod scratch;
 pub mod signature;
+mod simulated;
 pub mod validate;
 pub mod worker;
 

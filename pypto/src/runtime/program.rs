@@ -14,7 +14,8 @@ use super::recording::{Execution, PhaseKind};
 use super::region::Base;
 use super::schedule::Schedule;
 use super::scratch::{ALIGNMENT, Buffer};
-use crate::artifact::{HostExecutable, HostKernel, KernelCode};
+use super::simulated;
+use crate::artifact::{Accelerator, HostExecutable, HostKernel, KernelCode};
 use crate::codegen::host::loader::Image;
 use crate::ir::{DType, Function, ParamRole, Program};
 use crate::language::argument::Argument;
@@ -37,6 +38,8 @@ pub struct HostProgram {
     fixed: OnceLock<Arc<Schedule>>,
     schedules: RwLock<Vec<Arc<Schedule>>>,
     frames: Mutex<Vec<Frame>>,
+    /// What runs in the kernels' place.
+    accelerator: Option<Accelerator>,
 }
 
 /// Where a word of the argument list comes from: which argument, and what of it.
@@ -63,9 +66,10 @@ impl HostProgram {
     /// A damaged object, or one for another machine.
     pub fn load(executable: HostExecutable) -> Result<HostProgram, LoadFailed> {
         let program = Arc::new(executable.program);
+        let accelerator = executable.accelerator;
         let kernels: Vec<Kernel> =
             executable.kernels.into_iter().map(|kernel| load_kernel(&program, kernel)).collect::<Result<_, _>>()?;
-        Ok(HostProgram::of_kernels(program, kernels))
+        Ok(HostProgram { accelerator, ..HostProgram::of_kernels(program, kernels) })
     }
 
     /// A program with the kernels that it calls.
@@ -81,6 +85,7 @@ impl HostProgram {
             fixed: OnceLock::new(),
             schedules: RwLock::default(),
             frames: Mutex::default(),
+            accelerator: None,
         }
     }
 
@@ -101,6 +106,10 @@ impl HostProgram {
     /// The arguments have the element types, ranks and extents that the program was compiled for, are contiguous, and
     /// nothing that is written shares memory with another argument.
     pub unsafe fn call(&self, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<(), Stop> {
+        if let Some(accelerator) = &self.accelerator {
+            // SAFETY: the caller's promise.
+            return unsafe { simulated::call(accelerator, arguments) }.map(drop);
+        }
         let mut stack = [0u64; WORDS];
         let mut heap = Vec::new();
         let words = space(&mut stack, &mut heap, self.sources.len());

@@ -7,7 +7,9 @@ use super::conflicts::Accesses;
 use super::global::{self, Part};
 use crate::codegen::ascend::AscendKernel;
 use crate::codegen::ascend::dialect::types::Order;
-use crate::codegen::ascend::dialect::{Alias, Form, Function, Inst, Kind, Literal, TileAttr, TileOp, Ty, Value};
+use crate::codegen::ascend::dialect::{
+    Alias, Form, Function, GlobalLayout, Inst, Kind, Literal, TileAttr, TileOp, Ty, Value,
+};
 use crate::ir::DType;
 use crate::ir::interpreter::{Passed, Tensor};
 use crate::ops::OpKind;
@@ -28,7 +30,8 @@ enum Slot {
     Empty,
     Number(Scalar),
     Pointer(Tensor),
-    View(Tensor),
+    /// A tensor, and whether the view exchanges its last two dimensions.
+    View(Tensor, bool),
     Part(Part),
     Tile(Handle),
 }
@@ -144,18 +147,21 @@ impl Machine<'_, '_> {
                 let scalar = self.arith(*result, op, *predicate, operands)?;
                 self.set(*result, Slot::Number(scalar));
             }
-            Kind::TensorView { result, pointer, .. } => {
-                let Slot::Pointer(tensor) = self.slots[pointer.0 as usize].clone() else {
-                    return Err(Stop::Malformed("a pointer is missing"));
-                };
-                self.set(*result, Slot::View(tensor));
+            Kind::TensorView { result, pointer, shape, layout, .. } => {
+                let (tensor, shape) = (self.pointer(*pointer)?, self.shape(shape)?);
+                // Column order is that of a column, or of a matrix whose dimensions are exchanged.
+                let column = shape == tensor.memory().dims() && shape.last() == Some(&1);
+                self.set(*result, Slot::View(tensor, *layout == GlobalLayout::Dn && !column));
             }
             Kind::Partition { result, view, offsets, sizes } => {
-                let Slot::View(tensor) = self.slots[view.0 as usize].clone() else {
+                let Slot::View(tensor, transposed) = self.slots[view.0 as usize].clone() else {
                     return Err(Stop::Malformed("a view is missing"));
                 };
-                let (offset, sizes) = (self.shape(offsets)?, self.shape(sizes)?);
-                self.set(*result, Slot::Part(Part { tensor, offset, sizes }));
+                let (mut offset, mut sizes) = (self.shape(offsets)?, self.shape(sizes)?);
+                if transposed {
+                    (offset, sizes) = (offset.swap_last_two(), sizes.swap_last_two());
+                }
+                self.set(*result, Slot::Part(Part { tensor, offset, sizes, transposed }));
             }
             Kind::Alloc { result, address, valid } => {
                 let address = self.int(address.ok_or(Stop::Malformed("a tile has no address"))?)?;

@@ -12,13 +12,16 @@ pub(super) struct Part {
     pub tensor: Tensor,
     pub offset: Shape,
     pub sizes: Shape,
+    /// Whether the kernel sees the last two dimensions exchanged; offset and sizes are the tensor's.
+    pub transposed: bool,
 }
 
 impl Part {
     /// Extents as a tile has them: leading dimensions are rows.
     pub fn extents(&self) -> [i64; 2] {
-        let cols = self.sizes.last().copied().unwrap_or(1);
-        let rows = self.sizes[..self.sizes.len().saturating_sub(1)].iter().product();
+        let sizes = if self.transposed { self.sizes.swap_last_two() } else { self.sizes };
+        let cols = sizes.last().copied().unwrap_or(1);
+        let rows = sizes[..sizes.len().saturating_sub(1)].iter().product();
         [rows, cols]
     }
 
@@ -34,6 +37,7 @@ impl Part {
         let array = memory.load(self.offset, self.sizes, self.sizes)?;
         self.tensor.check_read(self.offset, self.sizes).map_err(|error| Stop::Memory(error.to_string()))?;
         memory.byte_ranges(self.offset, self.sizes, |range| accesses.note(block, range, false));
+        let array = if self.transposed { crate::ops::reference::layout::transpose(&array)? } else { array };
         let dims = Shape::from(self.extents());
         let array = Array { dims, valid: dims, data: array.data };
         Ok(if array.dtype() == DType::Bool { as_bytes(&array) } else { array })

@@ -4,9 +4,14 @@ use super::dialect::print::print;
 use super::dialect::read::{Level, read};
 use super::dialect::{Core, Module};
 use super::lower::{Lowered, lower};
+use super::manifest::manifest;
+use super::orchestration::orchestration;
 use super::plan::{Plan, Planner, plan};
+use super::wrapper::wrapper;
 use crate::diagnostics::{Diagnostic, Diagnostics, codes};
-use crate::ir::{Function, IndexExpr, Program};
+use crate::ir::{Block, Direction, Function, FunctionKind, IndexExpr, Program};
+use crate::passes::tensor_tiling::{Limits, tensor_tiling};
+use crate::passes::{cse, dce, hoist, simplify};
 use crate::target::Target;
 
 /// How to generate.
@@ -36,6 +41,8 @@ pub struct AscendKernel {
     pub text: String,
     /// For each parameter of the kernel the number of the in-core function's.
     pub arguments: Vec<usize>,
+    /// For each of these the direction of a tensor; none for numbers.
+    pub directions: Vec<Option<Direction>>,
     /// Whether blocks share the work.
     pub is_spmd: bool,
     /// Iterations to share, over the in-core function's arguments.
@@ -51,9 +58,25 @@ pub struct AscendArtifact {
     /// The program after the passes; its entry dispatches.
     pub program: Program,
     pub kernels: Vec<AscendKernel>,
+    /// The C++ of the entry.
+    pub orchestration: String,
 }
 
 impl AscendArtifact {
+    /// Every file of the artifact: its name relative to the artifact's directory, and its text.
+    pub fn files(&self) -> Vec<(String, String)> {
+        let entry = &self.program.entry_function().name;
+        let mut files = vec![
+            ("kernel_config.json".to_owned(), manifest(self)),
+            (format!("orchestration/{entry}.cpp"), self.orchestration.clone()),
+        ];
+        for kernel in &self.kernels {
+            files.push((format!("ptoas/{}.pto", kernel.name), kernel.text.clone()));
+            files.push((format!("kernels/{}/{}.cpp", kernel.core.unit(), kernel.name), wrapper(kernel)));
+        }
+        files
+    }
+
     /// The kernel of that name.
     pub fn kernel(&self, name: &str) -> Option<&AscendKernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
@@ -83,12 +106,13 @@ pub fn generate(
     if problems.has_errors() {
         return Err(problems.finish());
     }
-    Ok(AscendArtifact { target, options, program, kernels })
+    let orchestration = orchestration(program.entry_function(), &kernels, target)?;
+    Ok(AscendArtifact { target, options, program, kernels, orchestration })
 }
 
 fn kernel(function: &Function, target: &'static Target, options: AscendOptions) -> Result<AscendKernel, Diagnostic> {
-    let Lowered { function: mut lowered, arguments, is_spmd, iterations } = lower(function, target)?;
-    let plan = plan(&mut lowered, target, options.planner)?;
+    let (Lowered { function: lowered, arguments, is_spmd, iterations }, plan) =
+        placed(function, target, options.planner)?;
     let core = lowered.core;
     let module = Module { arch: target.name.to_owned(), functions: vec![lowered] };
     let text = print(&module, options.places);
@@ -100,5 +124,58 @@ fn kernel(function: &Function, target: &'static Target, options: AscendOptions) 
                 .with_severity(crate::diagnostics::Severity::Internal)
         })?;
     }
-    Ok(AscendKernel { name: function.name.clone(), core, module, text, arguments, is_spmd, iterations, plan })
+    let directions = arguments.iter().map(|number| direction(function, *number)).collect();
+    Ok(AscendKernel {
+        directions,
+        name: function.name.clone(),
+        core,
+        module,
+        text,
+        arguments,
+        is_spmd,
+        iterations,
+        plan,
+    })
+}
+
+/// A kernel whose tiles are placed. Tiles that do not fit are cut into smaller blocks, where the kernel's work allows it.
+fn placed(function: &Function, target: &'static Target, planner: Planner) -> Result<(Lowered, Plan), Diagnostic> {
+    let attempt = |function: &Function| -> Result<(Lowered, Plan), Diagnostic> {
+        let mut lowered = lower(function, target)?;
+        let plan = plan(&mut lowered.function, target, planner)?;
+        Ok((lowered, plan))
+    };
+    let problem = match attempt(function) {
+        Err(problem) if problem.code == codes::MEMORY => problem,
+        outcome => return outcome,
+    };
+    for divisor in [1, 2, 4, 8, 16] {
+        let smaller = recut(function, Limits::for_target(target).shrunk(divisor));
+        if let Some(outcome) = smaller.and_then(|function| attempt(&function).ok()) {
+            return Ok(outcome);
+        }
+    }
+    // What the user wrote is what the message is about.
+    Err(problem)
+}
+
+/// The kernel with its tiles cut into blocks within the given limits; `None` where that changes nothing.
+fn recut(function: &Function, limits: Limits) -> Option<Function> {
+    let nothing =
+        Function { name: String::new(), kind: FunctionKind::Orchestration, body: Block::default(), ..function.clone() };
+    let functions = vec![Function { params: Vec::new(), ..nothing }, function.clone()];
+    let mut program = Program { name: function.name.clone(), functions, entry: 0 };
+    tensor_tiling(&mut program, &limits);
+    if program.functions[1] == *function {
+        return None;
+    }
+    for pass in [simplify::run, cse::run, hoist::run, dce::run] {
+        pass(&mut program).ok()?;
+    }
+    program.functions.pop()
+}
+
+fn direction(function: &Function, number: usize) -> Option<Direction> {
+    let param = &function.params[number];
+    function.ty(param.value).as_tensor().map(|_| param.direction)
 }

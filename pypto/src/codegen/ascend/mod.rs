@@ -8,8 +8,22 @@ pub mod artifact;
 mod coalesce;
 pub mod dialect;
 pub mod lower;
+mod manifest;
+mod orchestration;
 pub mod overlap;
 pub mod plan;
+mod wrapper;
 
 pub use artifact::{AscendArtifact, AscendKernel, AscendOptions, generate};
 pub use plan::Planner;
+
+use crate::config::BackendType;
+use crate::target::{A2A3, A5, Target};
+
+/// What is known of an architecture.
+pub fn target_of(arch: BackendType) -> &'static Target {
+    match arch {
+        BackendType::Ascend910B => &A2A3,
+        BackendType::Ascend950 => &A5,
+    }
+}

@@ -117,7 +117,10 @@ impl Checker<'_> {
         let scratch = usize::from(matches!(op.form(), Form::RowReduce | Form::Select | Form::Transpose));
         let (read, scratch) = ins.split_at(ins.len() - scratch);
         for handle in read.iter().filter(|v| self.function.tile(**v).is_some()) {
-            self.read(*handle)?;
+            // Whether a sum was begun before it is continued depends on the run.
+            if op.form() != Form::ProductAcc || *handle != out || self.states.get(&out) != Some(&State::Fresh) {
+                self.read(*handle)?;
+            }
             self.check_in_place(op, *handle, out)?;
         }
         for handle in scratch {

@@ -12,7 +12,7 @@ pub mod blocks;
 pub mod emit;
 pub mod placement;
 pub mod plan;
-mod runs;
+pub(in crate::passes) mod runs;
 mod through_memory;
 
 use crate::ir::{Block, FunctionKind, Program};
@@ -48,6 +48,12 @@ impl Limits {
             small_bytes: buffer / 5,
             nested_bytes: buffer / 2,
         }
+    }
+
+    /// The same for blocks of a part of the size, also of tiles that a program chose.
+    pub fn shrunk(self, divisor: i64) -> Limits {
+        let bytes = (self.block_bytes / divisor).max(1024);
+        Limits { block_bytes: bytes, small_bytes: bytes, nested_bytes: bytes, ..self }
     }
 
     /// Into how many blocks a value is cut at least, where it is large enough.

@@ -30,7 +30,7 @@ fn add(
     c.set(a + b);
 }
 
-fn random<const R: usize>(shape: [i64; R], seed: u64) -> Tensor<f32, R> {
+pub(super) fn random<const R: usize>(shape: [i64; R], seed: u64) -> Tensor<f32, R> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     Tensor::from_fn(shape, |_| {
         state ^= state << 13;
@@ -40,10 +40,10 @@ fn random<const R: usize>(shape: [i64; R], seed: u64) -> Tensor<f32, R> {
     })
 }
 
-const PLANNERS: [Planner; 3] = [Planner::FirstFit, Planner::Packed, Planner::External];
+pub(super) const PLANNERS: [Planner; 3] = [Planner::FirstFit, Planner::Packed, Planner::External];
 
 /// Largest difference in units of the last place of the larger magnitude.
-fn difference(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn difference(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(x, y)| (x - y).abs() / x.abs().max(y.abs()).max(1e-3)).fold(0.0, f32::max)
 }
 
@@ -79,5 +79,61 @@ fn softmax_on_both_targets() {
                 assert!(difference(y.as_slice(), expected.as_slice()) < 1e-6, "{m}x{n} {}", texts(&artifact));
             }
         }
+    }
+}
+
+#[crate::jit(meta(TM = 32))]
+fn layer_norm(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[shape(1, N)] w: &Tensor<f32, 2>,
+    #[shape(1, N)] b: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    let (weight, bias) = (w.tile([0, 0], [1, N]), b.tile([0, 0], [1, N]));
+    for at in tiles([M, N], [TM, N]) {
+        let t = x.load(at);
+        let centred = t - t.row_sum() * (1.0 / N as f32);
+        let variance = (centred * centred).row_sum() * (1.0 / N as f32);
+        y.store(at, centred * (variance + 1e-5).rsqrt() * weight + bias);
+    }
+}
+
+#[crate::jit]
+fn functions(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    y.set(x.tanh() + (x * 0.5).erf() * x.sin() + x.cos() * x.sigmoid() + x.floor().max(-0.5));
+}
+
+#[test]
+fn layer_norm_on_both_targets() {
+    for (m, n) in [(32, 64), (100, 77)] {
+        let (x, w, b) = (random([m, n], 1), random([1, n], 2), random([1, n], 3));
+        let mut expected = Tensor::zeros([m, n]);
+        layer_norm(&x, &w, &b, &mut expected).unwrap();
+        for target in target::ALL {
+            let mut y = Tensor::<f32, 2>::zeros([m, n]);
+            let artifact = build(&layer_norm, &(&x, &w, &b, &y), target, Planner::Packed).unwrap();
+            simulate(&artifact, (&x, &w, &b, &mut y));
+            assert!(difference(y.as_slice(), expected.as_slice()) < 2e-6, "{m}x{n} {}", texts(&artifact));
+        }
+    }
+}
+
+#[test]
+fn functions_without_an_instruction() {
+    let x = random([40, 50], 1);
+    let mut expected = Tensor::zeros([40, 50]);
+    functions(&x, &mut expected).unwrap();
+    for target in target::ALL {
+        let mut y = Tensor::<f32, 2>::zeros([40, 50]);
+        let artifact = build(&functions, &(&x, &y), target, Planner::Packed).unwrap();
+        simulate(&artifact, (&x, &mut y));
+        assert!(difference(y.as_slice(), expected.as_slice()) < 1e-4, "{}", texts(&artifact));
     }
 }

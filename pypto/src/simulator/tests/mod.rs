@@ -1,12 +1,15 @@
 //! Kernels in the simulator against the interpreter.
 
 mod kernels;
+mod products;
+mod random;
 
 use crate::codegen::ascend::{AscendArtifact, AscendOptions, Planner};
 use crate::compile::ascend::compile_for_target;
 use crate::diagnostics::Diagnostics;
+use crate::frontend::generic::Function;
 use crate::frontend::instantiate::instantiate;
-use crate::jit::{JitFn, Samples};
+use crate::jit::{JitFn, Key, Samples};
 use crate::language::argument::CallArguments;
 use crate::passes::manager::PassOptions;
 use crate::simulator::{Simulator, VirtualTime};
@@ -19,8 +22,17 @@ pub(super) fn build<M, F: JitFn<M>, S: Samples + ?Sized>(
     target: &'static Target,
     planner: Planner,
 ) -> Result<AscendArtifact, Diagnostics> {
-    let key = kernel.key(samples).unwrap();
-    let program = instantiate(kernel.ir(), &key.specialization).unwrap();
+    build_key(kernel.ir(), &kernel.key(samples).unwrap(), target, planner)
+}
+
+/// The artifact of a specialization.
+pub(super) fn build_key(
+    function: &'static Function,
+    key: &Key,
+    target: &'static Target,
+    planner: Planner,
+) -> Result<AscendArtifact, Diagnostics> {
+    let program = instantiate(function, &key.specialization).unwrap();
     let options = AscendOptions { planner, places: true, verify: true };
     compile_for_target(program, target, options, PassOptions::default())
 }

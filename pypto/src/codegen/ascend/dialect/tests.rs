@@ -1,1 +1,103 @@
+//! The reader accepts what the printer writes, and refuses what the assembler refuses.
 
+use super::print::print;
+use super::read::{Level, read};
+
+const TILE: &str = "!pto.tile_buf<loc=vec, dtype=f32, rows=64, cols=64, v_row=?, v_col=?, blayout=row_major, slayout=none_box, fractal=512, pad=0>";
+
+/// A kernel that adds two tensors; `%c` lies over `%a`.
+fn add() -> String {
+    let view = |n: usize| {
+        format!(
+            "    %view{n} = pto.make_tensor_view %arg{n}, shape = [%c64, %c64], strides = [%c64, %c1] {{layout = #pto.layout<nd>}} : !pto.tensor_view<?x?xf32>\n\
+             \x20   %part{n} = pto.partition_view %view{n}, offsets = [%c0, %c0], sizes = [%c64, %c64] : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<64x64xf32>\n"
+        )
+    };
+    let alloc = |name: &str, address: &str| {
+        format!("    %{name} = pto.alloc_tile addr = %{address} valid_row = %c64 valid_col = %c64 : {TILE}\n")
+    };
+    let load = |name: &str, n: usize| {
+        format!(
+            "    pto.tload ins(%part{n} : !pto.partition_tensor_view<64x64xf32>) outs(%{name} : {TILE}) loc(\"k.rs\":3:5)\n"
+        )
+    };
+    format!(
+        "module attributes {{pto.target_arch = \"a2a3\"}} {{\n\
+         \x20 func.func @add(%arg0: !pto.ptr<f32>, %arg1: !pto.ptr<f32>, %arg2: !pto.ptr<f32>) attributes {{pto.kernel_kind = #pto.kernel_kind<vector>}} {{\n\
+         \x20   %a0 = arith.constant 0 : i64\n    %a1 = arith.constant 16384 : i64\n    %c64 = arith.constant 64 : index\n\
+         \x20   %c1 = arith.constant 1 : index\n    %c0 = arith.constant 0 : index\n{}{}{}{}{}{}{}{}\
+         \x20   pto.tadd ins(%a, %b : {TILE}, {TILE}) outs(%c : {TILE})\n\
+         \x20   pto.tstore ins(%c : {TILE}) outs(%part2 : !pto.partition_tensor_view<64x64xf32>)\n    return\n  }}\n}}\n",
+        view(0),
+        view(1),
+        view(2),
+        alloc("a", "a0"),
+        load("a", 0),
+        alloc("b", "a1"),
+        load("b", 1),
+        alloc("c", "a0"),
+    )
+}
+
+fn refused(from: &str, to: &str, level: Level) -> String {
+    let text = add();
+    assert!(text.contains(from), "{from}");
+    read(&text.replacen(from, to, 1), level).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_printed_is_read() {
+    let module = read(&add(), Level::Three).unwrap();
+    let text = print(&module, true);
+    assert_eq!(read(&text, Level::Three).unwrap(), module);
+    assert_eq!(text, add());
+}
+
+#[test]
+fn addresses_belong_to_level_three() {
+    assert!(read(&add(), Level::Two).unwrap_err().to_string().contains("level 2 takes no `addr`"));
+    assert!(refused("pto.alloc_tile addr = %a1", "pto.alloc_tile", Level::Three).contains("level 3 needs an `addr`"));
+    let without = add().replace("addr = %a0 ", "").replace("addr = %a1 ", "");
+    assert!(read(&without, Level::Two).is_ok());
+}
+
+#[test]
+fn overlaps_are_found() {
+    // `%b` over `%a`: the sum would read `%b` twice.
+    let message = refused("%b = pto.alloc_tile addr = %a1", "%b = pto.alloc_tile addr = %a0", Level::Three);
+    assert!(message.contains("`%a` is read after `%b` was written over it"), "{message}");
+    let message = refused("%a1 = arith.constant 16384", "%a1 = arith.constant 16352", Level::Three);
+    assert!(message.contains("`%a` is read after"), "{message}");
+}
+
+#[test]
+fn wrong_text_is_refused() {
+    let cases = [
+        ("ins(%a, %b", "ins(%a, %z", "`%z` is not defined"),
+        ("pto.tadd", "pto.tfrobnicate", "`pto.tfrobnicate` is no operation"),
+        ("%c1 = arith", "%c0 = arith", "`%c0` is defined twice"),
+        ("sizes = [%c64, %c64]", "sizes = [%c64, %c1]", "sizes of a partition"),
+        ("dtype=f32, rows=64", "dtype=f16, rows=64", "differ"),
+        ("loc=vec", "loc=acc", "another layout"),
+        ("a2a3", "a9", "`a9` is no architecture"),
+        ("16384 : i64", "16385 : i64", "no multiple of 32"),
+        ("16384 : i64", "188416 : i64", "bytes 188416..204800 of `vec`"),
+        ("v_row=?, v_col=?", "v_row=64, v_col=64", "go with `?`"),
+        ("valid_row = %c64 ", "", "needs `valid_row` and `valid_col`"),
+        ("strides = [%c64, %c1]", "strides = [%c64]", "as many extents and strides"),
+        ("    return\n", "", "where a name for a value stands"),
+        ("tadd ins(%a, %b", "tmatmul ins(%a, %b", "matrix unit only"),
+    ];
+    for (from, to, expected) in cases {
+        let message = refused(from, to, Level::Three);
+        assert!(message.contains(expected), "{from} -> {to}: {message}");
+    }
+}
+
+#[test]
+fn cut_text_is_an_error() {
+    let text = add();
+    for end in (0..text.len() - 2).step_by(7) {
+        assert!(read(&text[..end], Level::Three).is_err(), "{end}");
+    }
+}

@@ -43,7 +43,24 @@ impl Lowering<'_> {
         ty.valid = if is_static { known } else { [None; 2] };
         let zero = self.index(0);
         let alias = Alias::Subview { offset: [zero, zero], valid: (!is_static).then_some(valid) };
-        Ok(self.alias("window", handle, ty, alias))
+        let window = self.alias("window", handle, ty, alias);
+        let root = self.root(handle);
+        self.roots.insert(window, root);
+        self.valid_of.insert(window, valid);
+        Ok(window)
+    }
+
+    /// A handle on the same tile that is valid as far as given.
+    pub(super) fn with_valid(&mut self, handle: Value, valid: [Value; 2]) -> Outcome<Value> {
+        match self.valid_of.get(&handle) {
+            Some(known) if *known != valid => self.leading(handle, valid),
+            _ => Ok(handle),
+        }
+    }
+
+    /// The tile that a window is over.
+    pub(super) fn root(&self, handle: Value) -> Value {
+        self.roots.get(&handle).copied().unwrap_or(handle)
     }
 
     /// A mask as ones and zeros.

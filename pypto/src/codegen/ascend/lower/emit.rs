@@ -124,6 +124,7 @@ impl Lowering<'_> {
     pub(super) fn alloc(&mut self, hint: &str, ty: TileTy, valid: [Value; 2]) -> Value {
         let result = self.fresh(hint, Ty::Tile(ty));
         self.push(Kind::Alloc { result, address: None, valid });
+        self.valid_of.insert(result, valid);
         result
     }
 

@@ -34,7 +34,7 @@ impl Lowering<'_> {
             Repr::Data(_) => {
                 let (out, result) = self.room(shape, x.dtype);
                 let input = self.data(&x)?;
-                let window = self.leading(input, shape.valid)?;
+                let window = self.with_valid(input, shape.valid)?;
                 self.tile_op(TileOp::Move, &[window], out);
                 Ok(result)
             }
@@ -136,6 +136,7 @@ impl Lowering<'_> {
         }
         let out = self.data(&shape.with(Repr::Fill(number), x.dtype))?;
         let input = self.data(&x)?;
+        let input = self.with_valid(input, x.valid)?;
         let window = self.leading(out, x.valid)?;
         self.tile_op(TileOp::Move, &[input], window);
         Ok(shape.with(Repr::Data(out), x.dtype))

@@ -196,6 +196,7 @@ impl Lowering<'_> {
         let sizes = self.sizes(&ty)?;
         let plain = self.is_plain_column(&tensor, tile.cols);
         let handle = if tile.is_column() && !plain { self.column_as_rows(&tile)? } else { self.data(&tile)? };
+        let handle = self.with_valid(handle, tile.valid)?;
         if !plain {
             self.check_rows(&tensor, "store")?;
         }

@@ -4,6 +4,7 @@
 //! what reductions give and what row expansions take, and is computed on as a row over the same bytes. Whatever has no
 //! faithful translation is a diagnostic that names the operation, the target and the line; nothing is approximated.
 
+mod blocks;
 mod column;
 mod control;
 mod elementwise;
@@ -58,7 +59,7 @@ enum Held {
     Scalar(Value),
     Tensor(Tensor),
     Tile(Tile),
-    /// A load whose tile has not been needed yet: products read global memory block by block.
+    /// On the matrix unit: a load, which products read block by block, or a product that waits for its store.
     Deferred(Op),
 }
 
@@ -82,6 +83,10 @@ pub fn lower(source: &ir::Function, target: &'static Target) -> Result<Lowered, 
         held: HashMap::new(),
         names: HashMap::new(),
         views: HashMap::new(),
+        transposed_views: HashMap::new(),
+        first_products: HashMap::new(),
+        valid_of: HashMap::new(),
+        roots: HashMap::new(),
         place: None,
         loc: source.loc,
     };
@@ -108,6 +113,12 @@ struct Lowering<'a> {
     held: HashMap<ValueId, Held>,
     names: HashMap<String, u32>,
     views: HashMap<(Value, bool), Value>,
+    transposed_views: HashMap<Value, Value>,
+    /// Accumulators of loops that start from zeros, with the condition under which the first product overwrites them.
+    first_products: HashMap<Value, Value>,
+    /// Valid extents of handles, and what windows are over.
+    valid_of: HashMap<Value, [Value; 2]>,
+    roots: HashMap<Value, Value>,
     place: Option<Place>,
     /// The operation that is being lowered.
     loc: Loc,

@@ -36,6 +36,7 @@ impl Lowering<'_> {
             return Err(self.refuse(op, "on a single column"));
         }
         let input = self.data(x)?;
+        let input = self.with_valid(input, x.valid)?;
         let ty = self.tile_ty(input)?;
         let whole = [self.index(ty.rows), self.index(ty.cols)];
         let scratch = self.alloc_rows("scratch", x.dtype, ty.rows, ty.cols, whole);
@@ -69,6 +70,7 @@ impl Lowering<'_> {
             return Err(self.refuse(op, "on a single column"));
         }
         let input = self.data(x)?;
+        let input = self.with_valid(input, x.valid)?;
         let (out, result) = self.room(shape, shape.dtype);
         self.tile_op(tile_op, &[input], out);
         Ok(result)

@@ -32,7 +32,7 @@ mod scratch;
 mod uses;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use context::Lowering;
 

@@ -7,11 +7,12 @@ use crate::ir::{Builder, DType, Direction, Extent, Function, LoopKind, ParamRole
 use crate::ops::OpKind;
 
 /// A kernel under construction.
-pub(super) struct Generator {
+pub(crate) struct Generator {
     pub b: Builder,
     pub dice: Dice,
     /// Parameters: element type, extents, and whether the kernel writes it.
     buffers: Vec<(DType, Vec<i64>, bool)>,
+    pub types: &'static [DType],
     /// Tiles in scope.
     pub pool: Vec<ValueId>,
     pub m: i64,
@@ -42,7 +43,12 @@ pub(super) const TYPES: [DType; 13] = [
 ];
 
 impl Generator {
-    pub(super) fn new(seed: u64) -> Generator {
+    pub(crate) fn new(seed: u64) -> Generator {
+        Generator::of_types(seed, &TYPES)
+    }
+
+    /// As [`Generator::new`], with parameters of the given element types.
+    pub(crate) fn of_types(seed: u64, types: &'static [DType]) -> Generator {
         let mut dice = Dice::new(seed);
         let mut b = kernel("random");
         let (m, n) = (dice.pick(&EXTENTS), dice.pick(&EXTENTS));
@@ -50,7 +56,7 @@ impl Generator {
         let role = ParamRole::Extent { param: 1, axis: 0 };
         let rows = (dice.below(3) == 0).then(|| b.param("M", Type::INDEX, Direction::In, role, loc()));
         let zero = b.index(0, loc());
-        Generator { b, dice, buffers: vec![], pool: vec![], m, rows, n, tile, at: [zero; 2], inputs: vec![] }
+        Generator { b, dice, buffers: vec![], types, pool: vec![], m, rows, n, tile, at: [zero; 2], inputs: vec![] }
     }
 
     pub(super) fn input(&mut self, dtype: DType, rows: i64, columns: i64, direction: Direction) -> ValueId {
@@ -68,9 +74,9 @@ impl Generator {
     }
 
     /// The whole kernel: loops over tiles of the tensors, with a random body.
-    pub(super) fn kernel(mut self) -> Option<Generated> {
+    pub(crate) fn kernel(mut self) -> Option<Generated> {
         for _ in 0..1 + self.dice.below(4) {
-            let (dtype, shape) = (self.dice.pick(&TYPES), self.dice.below(5));
+            let (dtype, shape) = (self.dice.pick(self.types), self.dice.below(5));
             let rows = if shape == 1 { 1 } else { self.m };
             let columns = if shape == 2 { 1 } else { self.n };
             let value = self.input(dtype, rows, columns, Direction::In);
@@ -80,7 +86,7 @@ impl Generator {
             .map(|k| {
                 let (m, n) = (self.m, self.n);
                 let (rows, columns) = if k == 1 { (m, 1) } else { (m, n) };
-                let dtype = if k == 0 { DType::F32 } else { self.dice.pick(&TYPES) };
+                let dtype = if k == 0 { DType::F32 } else { self.dice.pick(self.types) };
                 self.input(dtype, rows, columns, Direction::InOut)
             })
             .collect();
@@ -185,7 +191,7 @@ impl Generator {
 }
 
 /// A kernel with its parameters.
-pub(super) struct Generated {
+pub(crate) struct Generated {
     pub function: Function,
     pub buffers: Vec<(DType, Vec<i64>, bool)>,
     /// The first argument, where the number of rows is one.

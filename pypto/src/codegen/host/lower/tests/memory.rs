@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use crate::ir::DType;
 
 /// A small generator of random numbers (xorshift).
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     pub fn new(seed: u64) -> Dice {
@@ -34,7 +34,7 @@ impl Dice {
 }
 
 /// Elements in 8-byte words, so that every type is aligned.
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     dtype: DType,
     count: usize,
     words: Vec<u64>,

@@ -1,8 +1,8 @@
 //! Kernels built as IR, lowered, compiled and run.
 
-mod generator;
+pub(crate) mod generator;
 mod kernels;
-mod memory;
+pub(crate) mod memory;
 mod products;
 mod random;
 mod run;

@@ -1,6 +1,6 @@
 //! The random operations that kernels are made of. What the type rules forbid is left out.
 
-use super::generator::{Generator, TYPES};
+use super::generator::Generator;
 use super::kernels::loc;
 use crate::ir::{DType, Extent, LoopKind, Round, ValueId};
 use crate::ops::OpKind;
@@ -122,7 +122,7 @@ impl Generator {
     }
 
     pub(super) fn cast(&mut self) {
-        let (Some(x), to) = (self.any(), self.dice.pick(&TYPES)) else { return };
+        let (Some(x), to) = (self.any(), self.dice.pick(self.types)) else { return };
         let round = self.dice.pick(&Round::ALL);
         let value = self.b.cast(x, to, round, loc());
         self.keep(value);
@@ -138,7 +138,7 @@ impl Generator {
 
     pub(super) fn create(&mut self) {
         let dims = [Extent::Const(self.tile.0), Extent::Const(self.tile.1)];
-        let dtype = self.dice.pick(&TYPES);
+        let dtype = self.dice.pick(self.types);
         let Some(value) = self.scalar(dtype) else { return };
         let axis = self.dice.below(2) as i64;
         let tile =

@@ -1,0 +1,104 @@
+//! Keeps tiles that control flow carries, and whose work is for both units of a core, in tensors: such control flow
+//! dispatches kernels, and what one kernel hands to another goes through memory.
+//!
+//! A loop gets a tensor for each carried tile, into which the initial value and then what each iteration yields are
+//! stored; the body begins with loads of them. A branch stores what it gives.
+
+use super::extract::simple_op;
+use super::tensor_tiling::runs::{allocate, zeros};
+use super::units::Units;
+use crate::ir::{Attrs, Block, Function, Op, Program, ValueId};
+use crate::ops::OpKind;
+
+/// Rewrites every function.
+pub fn carry_through_memory(program: &mut Program) {
+    for function in &mut program.functions {
+        let units = Units::of(function);
+        let body = std::mem::take(&mut function.body);
+        function.body = block(body, function, &units);
+    }
+}
+
+fn block(body: Block, function: &mut Function, units: &Units) -> Block {
+    let mut ops = Vec::new();
+    for mut op in body.ops {
+        let mixed = !op.regions.is_empty() && units.is_mixed(&op, function);
+        for region in &mut op.regions {
+            let nested = std::mem::take(region);
+            *region = block(nested, function, units);
+        }
+        match op.kind {
+            OpKind::For if mixed => rewrite_loop(op, function, &mut ops),
+            OpKind::If if mixed => rewrite_branch(op, function, &mut ops),
+            _ => ops.push(op),
+        }
+    }
+    Block { args: body.args, ops, yields: body.yields }
+}
+
+fn is_tile(value: ValueId, function: &Function) -> bool {
+    function.ty(value).as_tile().is_some()
+}
+
+fn rewrite_loop(mut op: Op, function: &mut Function, out: &mut Vec<Op>) {
+    let mut loads = Vec::new();
+    let mut after = Vec::new();
+    for position in (0..op.results.len()).rev() {
+        let result = op.results[position];
+        if !is_tile(result, function) {
+            continue;
+        }
+        op.results.remove(position);
+        let initial = op.operands.remove(3 + position);
+        let region = &mut op.regions[0];
+        let argument = region.args.remove(1 + position);
+        let yielded = region.yields.remove(position);
+        let holder = allocate(argument, function, out);
+        store(initial, holder, function, out);
+        let mut load_argument = Vec::new();
+        load(argument, holder, function, &mut load_argument);
+        loads.push(load_argument);
+        let mut store_yielded = Vec::new();
+        store(yielded, holder, function, &mut store_yielded);
+        region.ops.extend(store_yielded);
+        load(result, holder, function, &mut after);
+    }
+    op.regions[0].ops.splice(0..0, loads.into_iter().rev().flatten());
+    out.push(op);
+    out.extend(after);
+}
+
+fn rewrite_branch(mut op: Op, function: &mut Function, out: &mut Vec<Op>) {
+    let mut after = Vec::new();
+    for position in (0..op.results.len()).rev() {
+        let result = op.results[position];
+        if !is_tile(result, function) {
+            continue;
+        }
+        op.results.remove(position);
+        let holder = allocate(result, function, out);
+        for region in &mut op.regions {
+            let yielded = region.yields.remove(position);
+            let mut ops = Vec::new();
+            store(yielded, holder, function, &mut ops);
+            region.ops.extend(ops);
+        }
+        load(result, holder, function, &mut after);
+    }
+    out.push(op);
+    out.extend(after);
+}
+
+fn store(value: ValueId, tensor: ValueId, function: &mut Function, out: &mut Vec<Op>) {
+    let mut operands = vec![value, tensor];
+    operands.extend(zeros(value, function, out));
+    let loc = function.info(value).loc;
+    out.push(simple_op(OpKind::Store, operands, Attrs::new(), Vec::new(), loc));
+}
+
+fn load(value: ValueId, tensor: ValueId, function: &mut Function, out: &mut Vec<Op>) {
+    let mut operands = vec![tensor];
+    operands.extend(zeros(value, function, out));
+    let loc = function.info(value).loc;
+    out.push(simple_op(OpKind::Load, operands, Attrs::new(), vec![value], loc));
+}
