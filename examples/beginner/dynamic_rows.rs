@@ -1,7 +1,7 @@
 //! One artifact for every number of rows: `dyn M` keeps the extent out of the specialization key.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, random, report, softmax_f64, wide};
+use pypto_examples::{Outcome, best_time, max_error, random, report, run, softmax_f64, wide};
 
 #[pypto::jit(meta(TM = 16))]
 pub fn softmax(
@@ -28,7 +28,7 @@ fn main() -> Outcome {
     for m in [0, 1, 2, 15, 16, 17, 100, 1000] {
         let x = random([m, 200], 26);
         let mut y = Tensor::zeros([m, 200]);
-        let time = best_time(|| softmax(&x, &mut y).map(drop))?;
+        let time = best_time(|| run!(softmax; &x, &mut y))?;
         let mut expected = wide(&x);
         softmax_f64(&mut expected, 200);
         report(&format!("dynamic_rows {m}"), max_error(&y, &expected), 1e-6, time)?;

@@ -1,7 +1,7 @@
 //! A chain of elementwise operations, written over whole tensors: the compiler tiles, fuses and spreads it over threads.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, random, report, wide};
+use pypto_examples::{Outcome, best_time, max_error, random, report, run, wide};
 
 /// `y = exp(-(a x + b)^2) tanh(x) + sqrt(|x|)`
 #[pypto::jit]
@@ -21,7 +21,7 @@ fn main() -> Outcome {
     let x = random([517, 1023], 3);
     let mut y = Tensor::zeros([517, 1023]);
     let (a, b) = (0.7f32, 0.1f32);
-    let time = best_time(|| chain(&x, a, b, &mut y).map(drop))?;
+    let time = best_time(|| run!(chain; &x, a, b, &mut y))?;
 
     let (a, b) = (f64::from(a), f64::from(b));
     let expected: Vec<f64> =

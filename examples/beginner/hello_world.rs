@@ -1,7 +1,7 @@
 //! The first kernel: adds two matrices, tile by tile. The extents need not be multiples of the tile's.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, random, report, wide};
+use pypto_examples::{Outcome, best_time, max_error, random, report, run, wide};
 
 #[pypto::jit]
 pub fn add(
@@ -19,7 +19,7 @@ pub fn add(
 fn main() -> Outcome {
     let (a, b) = (random([300, 500], 1), random([300, 500], 2));
     let mut c = Tensor::zeros([300, 500]);
-    let time = best_time(|| add(&a, &b, &mut c).map(drop))?;
+    let time = best_time(|| run!(add; &a, &b, &mut c))?;
 
     let expected: Vec<f64> = wide(&a).iter().zip(wide(&b)).map(|(a, b)| a + b).collect();
     report("hello_world", max_error(&c, &expected), 2e-7, time)

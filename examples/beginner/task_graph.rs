@@ -2,7 +2,7 @@
 //! from the slices that they write and read; different slices run in parallel.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, matmul_f64, max_error, random, report, wide};
+use pypto_examples::{Outcome, best_time, matmul_f64, max_error, random, report, run, wide};
 
 #[pypto::function(incore)]
 fn normalize(
@@ -52,7 +52,7 @@ fn main() -> Outcome {
     let (m, k, n) = (256i64, 128i64, 192i64);
     let (x, w, bias) = (random([m, k], 23), random([k, n], 24), random([1, n], 25));
     let mut y = Tensor::zeros([m, n]);
-    let time = best_time(|| layer(&x, &w, &bias, &mut y).map(drop))?;
+    let time = best_time(|| run!(layer; &x, &w, &bias, &mut y))?;
 
     let mut h = wide(&x);
     for row in h.chunks_mut(k as usize) {

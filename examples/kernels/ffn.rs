@@ -1,7 +1,7 @@
 //! A feed-forward block over whole tensors: two products with a GELU between them, and the residual.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, gelu_f64, matmul_f64, max_error, random, report, wide};
+use pypto_examples::{Outcome, best_time, gelu_f64, matmul_f64, max_error, random, report, run, wide};
 
 #[pypto::function(inline)]
 fn gelu(x: Tile<f32>) -> Tile<f32> {
@@ -28,7 +28,7 @@ fn main() -> Outcome {
     let (x, w1, b1) = (random([m, d], 15), random([d, f], 16), random([1, f], 17));
     let (w2, b2) = (random([f, d], 18), random([1, d], 19));
     let mut y = Tensor::zeros([m, d]);
-    let time = best_time(|| ffn(&x, &w1, &b1, &w2, &b2, &mut y).map(drop))?;
+    let time = best_time(|| run!(ffn; &x, &w1, &b1, &w2, &b2, &mut y))?;
 
     let (mu, du, fu) = (m as usize, d as usize, f as usize);
     let mut hidden = matmul_f64(&wide(&x), &wide(&w1), mu, du, fu);

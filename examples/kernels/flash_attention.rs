@@ -2,7 +2,7 @@
 //! Ragged lengths need no code, and the causal form skips the blocks above the diagonal.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, random, report, softmax_f64, wide};
+use pypto_examples::{Outcome, best_time, max_error, random, report, run, softmax_f64, wide};
 
 #[pypto::jit(meta(BQ = 64, BK = 64, CAUSAL = 0))]
 pub fn flash_attention(
@@ -63,7 +63,7 @@ fn check([h, s, t, d]: [i64; 4], causal: bool) -> Outcome {
     let (q, k, v) = (random([h, s, d], 20), random([h, t, d], 21), random([h, t, d], 22));
     let mut o = Tensor::zeros([h, s, d]);
     let switch = i64::from(causal);
-    let time = best_time(|| flash_attention.with(meta! { CAUSAL: switch })(&q, &k, &v, &mut o).map(drop))?;
+    let time = best_time(|| run!(flash_attention.with(meta! { CAUSAL: switch }); &q, &k, &v, &mut o))?;
 
     let extents = [h, s, t, d].map(|n| n as usize);
     let expected = reference(&wide(&q), &wide(&k), &wide(&v), extents, causal);

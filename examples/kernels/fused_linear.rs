@@ -2,7 +2,7 @@
 //! while it is in cache.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, gelu_f64, matmul_f64, max_error, random, report, wide};
+use pypto_examples::{Outcome, best_time, gelu_f64, matmul_f64, max_error, random, report, run, wide};
 
 /// The exact, erf-based GELU.
 #[pypto::function(inline)]
@@ -26,7 +26,7 @@ fn main() -> Outcome {
     let (m, k, n) = (200, 384, 500);
     let (x, w, b) = (random([m, k], 12), random([k, n], 13), random([1, n], 14));
     let mut y = Tensor::zeros([m, n]);
-    let time = best_time(|| fused_linear(&x, &w, &b, &mut y).map(drop))?;
+    let time = best_time(|| run!(fused_linear; &x, &w, &b, &mut y))?;
 
     let mut expected = matmul_f64(&wide(&x), &wide(&w), m as usize, k as usize, n as usize);
     let bias = wide(&b);

@@ -1,7 +1,7 @@
 //! Layer normalization of each row, with scale and shift.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, random, report, wide};
+use pypto_examples::{Outcome, best_time, max_error, random, report, run, wide};
 
 const EPSILON: f32 = 1e-5;
 
@@ -27,7 +27,7 @@ fn main() -> Outcome {
     let (m, n) = (501, 768);
     let (x, gamma, beta) = (random([m, n], 5), random([1, n], 6), random([1, n], 7));
     let mut y = Tensor::zeros([m, n]);
-    let time = best_time(|| layer_norm(&x, &gamma, &beta, &mut y).map(drop))?;
+    let time = best_time(|| run!(layer_norm; &x, &gamma, &beta, &mut y))?;
 
     let (gamma, beta) = (wide(&gamma), wide(&beta));
     let mut expected = wide(&x);

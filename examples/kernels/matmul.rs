@@ -1,7 +1,7 @@
 //! Matrix product twice: tile by tile with an accumulator, and as one line over whole tensors.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, matmul_f64, max_error, random, report, wide};
+use pypto_examples::{Outcome, best_time, matmul_f64, max_error, random, report, run, wide};
 
 #[pypto::jit(meta(TM = 128, TN = 256, TK = 256))]
 pub fn matmul_tiled(
@@ -37,10 +37,10 @@ fn check(m: i64, k: i64, n: i64) -> Outcome {
     let expected = matmul_f64(&wide(&a), &wide(&b), m as usize, k as usize, n as usize);
     let bound = 2e-7 * (k as f64);
     let mut c = Tensor::zeros([m, n]);
-    let time = best_time(|| matmul_tiled(&a, &b, &mut c).map(drop))?;
+    let time = best_time(|| run!(matmul_tiled; &a, &b, &mut c))?;
     report(&format!("matmul, tiles {m}x{k}x{n}"), max_error(&c, &expected), bound, time)?;
     let mut c = Tensor::zeros([m, n]);
-    let time = best_time(|| matmul_whole(&a, &b, &mut c).map(drop))?;
+    let time = best_time(|| run!(matmul_whole; &a, &b, &mut c))?;
     report(&format!("matmul, whole {m}x{k}x{n}"), max_error(&c, &expected), bound, time)
 }
 

@@ -1,7 +1,7 @@
 //! Root-mean-square normalization of each row, generic over the element type: f32 and f16 from one source.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, random, report, wide};
+use pypto_examples::{Outcome, best_time, max_error, random, report, run, wide};
 
 #[pypto::jit(meta(TM = 32))]
 pub fn rms_norm<T: Element>(
@@ -39,12 +39,12 @@ fn main() -> Outcome {
     let (m, n) = (333, 1000);
     let (x, weight) = (random([m, n], 8), random([1, n], 9));
     let mut y = Tensor::zeros([m, n]);
-    let time = best_time(|| rms_norm(&x, &weight, &mut y).map(drop))?;
+    let time = best_time(|| run!(rms_norm::<f32>; &x, &weight, &mut y))?;
     report("rms_norm f32", max_error(&y, &reference(&x, &weight)), 2e-6, time)?;
 
     let (x, weight) = (converted::<f32, f16>(&x), converted::<f32, f16>(&weight));
     let mut y = Tensor::<f16, 2>::zeros([m, n]);
-    let time = best_time(|| rms_norm(&x, &weight, &mut y).map(drop))?;
+    let time = best_time(|| run!(rms_norm::<f16>; &x, &weight, &mut y))?;
     let (x, weight, y) = (converted(&x), converted(&weight), converted(&y));
     report("rms_norm f16", max_error(&y, &reference(&x, &weight)), 2e-3, time)
 }

@@ -1,7 +1,7 @@
 //! Softmax of each row. `[TM, 1]` results of row reductions broadcast over the columns.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, random, report, softmax_f64, wide};
+use pypto_examples::{Outcome, best_time, max_error, random, report, run, softmax_f64, wide};
 
 #[pypto::jit(meta(TM = 64))]
 pub fn softmax(
@@ -20,7 +20,7 @@ pub fn softmax(
 fn check(m: i64, n: i64) -> Outcome {
     let x = random([m, n], 4);
     let mut y = Tensor::zeros([m, n]);
-    let time = best_time(|| softmax(&x, &mut y).map(drop))?;
+    let time = best_time(|| run!(softmax; &x, &mut y))?;
 
     let mut expected = wide(&x);
     softmax_f64(&mut expected, n as usize);

@@ -5,7 +5,7 @@
 
 use half::f16;
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, report};
+use pypto_examples::{Outcome, best_time, max_error, report, run};
 use safetensors::SafeTensors;
 
 const HEADS: i64 = 12;
@@ -139,7 +139,7 @@ fn main() -> Outcome {
     let (x, mask) = (read(&file, "input.hidden")?, read(&file, "input.mask")?);
     let mut y = Tensor::zeros([x.dim(0), x.dim(1)]);
 
-    let time = best_time(|| minilm_layer(&x, &mask, &layer, &mut y).map(drop))?;
+    let time = best_time(|| run!(minilm_layer; &x, &mask, &layer, &mut y))?;
     let expected: Vec<f64> = read(&file, "expected.output")?.to_vec().into_iter().map(f64::from).collect();
     report("minilm_layer", max_error(&y, &expected), 2e-5, time)
 }

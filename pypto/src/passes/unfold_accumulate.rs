@@ -13,44 +13,62 @@ use crate::ops::{Class, OpKind};
 pub fn unfold_accumulate(program: &mut Program) {
     for function in &mut program.functions {
         let mut body = std::mem::take(&mut function.body);
-        let mut zeros = HashSet::new();
-        note_zeros(&body, &mut HashMap::new(), &mut zeros);
-        unfold(&mut body, function, &zeros);
+        let mut facts = Facts::default();
+        facts.note(&body, &mut HashMap::new());
+        let zeros = facts.zeros.clone();
+        unfold(&mut body, function, &zeros, &facts);
         function.body = body;
     }
 }
 
-/// Tiles of zeros.
-fn note_zeros(block: &Block, numbers: &mut HashMap<ValueId, bool>, zeros: &mut HashSet<ValueId>) {
-    for op in &block.ops {
-        match op.kind {
-            OpKind::Constant => {
-                let zero = match op.attrs.get(AttrKey::Value) {
-                    Some(Attr::Int(n)) => *n == 0,
-                    Some(Attr::Float(x)) => x.to_bits() == 0,
-                    _ => false,
-                };
-                numbers.insert(op.results[0], zero);
+/// What decides whether the matrix unit can accumulate onto a value.
+#[derive(Default)]
+struct Facts {
+    /// Tiles of zeros.
+    zeros: HashSet<ValueId>,
+    /// How often values are used.
+    uses: HashMap<ValueId, usize>,
+}
+
+impl Facts {
+    /// Accumulating overwrites: a product that is needed again is out of the question.
+    fn may_overwrite(&self, value: ValueId) -> bool {
+        self.zeros.contains(&value) || self.uses.get(&value) == Some(&1)
+    }
+
+    fn note(&mut self, block: &Block, numbers: &mut HashMap<ValueId, bool>) {
+        block.yields.iter().for_each(|v| *self.uses.entry(*v).or_default() += 1);
+        for op in &block.ops {
+            op.operands.iter().for_each(|v| *self.uses.entry(*v).or_default() += 1);
+            match op.kind {
+                OpKind::Constant => {
+                    let zero = match op.attrs.get(AttrKey::Value) {
+                        Some(Attr::Int(n)) => *n == 0,
+                        Some(Attr::Float(x)) => x.to_bits() == 0,
+                        _ => false,
+                    };
+                    numbers.insert(op.results[0], zero);
+                }
+                OpKind::Full if numbers.get(&op.operands[0]) == Some(&true) => {
+                    self.zeros.insert(op.results[0]);
+                }
+                _ => {}
             }
-            OpKind::Full if numbers.get(&op.operands[0]) == Some(&true) => {
-                zeros.insert(op.results[0]);
-            }
-            _ => {}
+            op.regions.iter().for_each(|region| self.note(region, numbers));
         }
-        op.regions.iter().for_each(|region| note_zeros(region, numbers, zeros));
     }
 }
 
-fn unfold(block: &mut Block, function: &mut Function, accumulable: &HashSet<ValueId>) {
+fn unfold(block: &mut Block, function: &mut Function, accumulable: &HashSet<ValueId>, facts: &Facts) {
     let mut known = accumulable.clone();
     for mut op in std::mem::take(&mut block.ops) {
         if op.kind == OpKind::For {
-            unfold_loop(&mut op, function, &mut known);
+            unfold_loop(&mut op, function, &mut known, facts);
         } else {
-            op.regions.iter_mut().for_each(|region| unfold(region, function, &known));
+            op.regions.iter_mut().for_each(|region| unfold(region, function, &known, facts));
         }
         match op.kind {
-            OpKind::MatmulAcc if known.contains(&op.operands[0]) => {
+            OpKind::MatmulAcc if known.contains(&op.operands[0]) && facts.may_overwrite(op.operands[0]) => {
                 known.insert(op.results[0]);
                 block.ops.push(op);
             }
@@ -67,16 +85,20 @@ fn unfold(block: &mut Block, function: &mut Function, accumulable: &HashSet<Valu
 }
 
 /// A carried tile accumulates if it starts from zeros or a product and every iteration ends with a product onto it.
-fn unfold_loop(op: &mut Op, function: &mut Function, known: &mut HashSet<ValueId>) {
+fn unfold_loop(op: &mut Op, function: &mut Function, known: &mut HashSet<ValueId>, facts: &Facts) {
     let region = &mut op.regions[0];
     let mut inside = known.clone();
     for (position, argument) in region.args[1..].iter().enumerate() {
-        if known.contains(&op.operands[3 + position]) && ends_on(region, *argument, region.yields[position]) {
+        let initial = op.operands[3 + position];
+        if known.contains(&initial)
+            && facts.may_overwrite(initial)
+            && ends_on(region, *argument, region.yields[position])
+        {
             inside.insert(*argument);
             known.insert(op.results[position]);
         }
     }
-    unfold(region, function, &inside);
+    unfold(region, function, &inside, facts);
 }
 
 /// Whether `last` is made of `first` by accumulating products alone, and nothing else uses what is in between.

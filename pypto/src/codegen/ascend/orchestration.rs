@@ -21,7 +21,7 @@ type Outcome<T> = Result<T, Diagnostic>;
 pub fn orchestration(entry: &Function, kernels: &[AscendKernel], target: &Target) -> Outcome<String> {
     let mut writer = Writer { entry, kernels, target, out: String::new(), indent: 2, names: HashMap::new(), tasks: 0 };
     writer.parameters()?;
-    writer.block(&entry.body)?;
+    writer.block(&entry.body, &[])?;
     let count = entry.params.iter().filter(|p| matches!(p.role, ParamRole::Tensor | ParamRole::Scalar)).count();
     let body = writer.out;
     Ok(format!(
@@ -146,10 +146,18 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block) -> Outcome<()> {
+    fn block(&mut self, block: &Block, carried: &[String]) -> Outcome<()> {
         self.line("PTO2_SCOPE() {");
         self.indent += 2;
         block.ops.iter().try_for_each(|op| self.op(op))?;
+        // All at once: what an iteration yields may be what it was handed.
+        let yields: Vec<String> = block.yields.iter().map(|v| self.name(*v)).collect();
+        for (position, value) in yields.iter().enumerate().take(carried.len()) {
+            self.line(&format!("const auto next_{position} = {value};"));
+        }
+        for (position, variable) in carried.iter().enumerate() {
+            self.line(&format!("{variable} = next_{position};"));
+        }
         self.indent -= 2;
         self.line("}");
         Ok(())
@@ -266,33 +274,29 @@ impl Writer<'_> {
         let index = self.name(region.args[0]);
         self.line(&format!("for (int64_t {index} = {lower}; {index} < {upper}; {index} += {step}) {{"));
         self.indent += 2;
-        self.block(region)?;
-        // All at once: what an iteration yields may be what it was handed.
-        let yields: Vec<String> = region.yields.iter().map(|v| self.name(*v)).collect();
-        if yields.len() > 1 {
-            return Err(self.unsupported(op));
-        }
-        for (result, value) in carried.iter().zip(yields) {
-            self.line(&format!("{result} = {value};"));
-        }
+        self.block(region, &carried)?;
         self.indent -= 2;
         self.line("}");
         Ok(())
     }
 
     fn if_op(&mut self, op: &Op) -> Outcome<()> {
-        if !op.results.is_empty() {
-            return Err(self.unsupported(op));
+        let mut carried = Vec::new();
+        for result in &op.results {
+            let Type::Scalar(dtype) = *self.entry.ty(*result) else { return Err(self.unsupported(op)) };
+            let name = self.name(*result);
+            self.line(&format!("{} {name};", number_type(dtype)));
+            carried.push(name);
         }
         let condition = self.name(op.operands[0]);
         self.line(&format!("if ({condition}) {{"));
         self.indent += 2;
-        self.block(&op.regions[0])?;
+        self.block(&op.regions[0], &carried)?;
         self.indent -= 2;
-        if let Some(otherwise) = op.regions.get(1).filter(|r| !r.ops.is_empty()) {
+        if let Some(otherwise) = op.regions.get(1).filter(|r| !r.ops.is_empty() || !r.yields.is_empty()) {
             self.line("} else {");
             self.indent += 2;
-            self.block(otherwise)?;
+            self.block(otherwise, &carried)?;
             self.indent -= 2;
         }
         self.line("}");

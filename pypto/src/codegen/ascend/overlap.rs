@@ -118,7 +118,10 @@ impl Checker<'_> {
         let (read, scratch) = ins.split_at(ins.len() - scratch);
         for handle in read.iter().filter(|v| self.function.tile(**v).is_some()) {
             // Whether a sum was begun before it is continued depends on the run.
-            if op.form() != Form::ProductAcc || *handle != out || self.states.get(&out) != Some(&State::Fresh) {
+            if op.form() != Form::ProductAcc
+                || *handle != out
+                || self.states.get(&self.root(out)) != Some(&State::Fresh)
+            {
                 self.read(*handle)?;
             }
             self.check_in_place(op, *handle, out)?;

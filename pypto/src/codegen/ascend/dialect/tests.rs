@@ -77,7 +77,7 @@ fn wrong_text_is_refused() {
         ("pto.tadd", "pto.tfrobnicate", "`pto.tfrobnicate` is no operation"),
         ("%c1 = arith", "%c0 = arith", "`%c0` is defined twice"),
         ("sizes = [%c64, %c64]", "sizes = [%c64, %c1]", "sizes of a partition"),
-        ("dtype=f32, rows=64", "dtype=f16, rows=64", "differ"),
+        ("dtype=f32, rows=64", "dtype=f16, rows=64", "another type than is stated"),
         ("loc=vec", "loc=acc", "another layout"),
         ("a2a3", "a9", "`a9` is no architecture"),
         ("16384 : i64", "16385 : i64", "no multiple of 32"),

@@ -51,6 +51,9 @@ impl Lowering<'_> {
         let b = self.operand_of(op, operands[1], op.attrs.flag(AttrKey::TransposeB))?;
         let shape = self.shape_of(op.result())?;
         let onto = match op.kind {
+            OpKind::MatmulAcc if self.uses(op.operands[0]).1 > 1 => {
+                return Err(self.refuse(op, "onto a value that is used again"));
+            }
             OpKind::MatmulAcc => match self.tile(op.operands[0])?.repr {
                 Repr::Data(handle) => Some(handle),
                 _ => None,
@@ -108,6 +111,12 @@ impl Lowering<'_> {
     }
 
     fn is_only_stored(&self, value: ValueId) -> bool {
+        let (stores, uses) = self.uses(value);
+        stores == uses
+    }
+
+    /// How often a value is stored, and how often it is used at all.
+    fn uses(&self, value: ValueId) -> (usize, usize) {
         fn count(block: &Block, value: ValueId) -> (usize, usize) {
             let mut found = (0, usize::from(block.yields.contains(&value)));
             for op in &block.ops {
@@ -121,8 +130,7 @@ impl Lowering<'_> {
             }
             found
         }
-        let (stores, uses) = count(&self.source.body, value);
-        stores == uses
+        count(&self.source.body, value)
     }
 
     fn operand_of(&mut self, op: &Op, value: ValueId, transposed: bool) -> Outcome<Operand> {
@@ -248,7 +256,8 @@ impl Lowering<'_> {
     ) -> Outcome<()> {
         let depth = a.cols.min(b.rows);
         let k = blocks.depth.min(round_up(depth, FRACTAL));
-        let valid_depth = a.valid[1];
+        let valid_depth =
+            if a.valid[1] == b.valid[0] { a.valid[1] } else { self.index_op("minsi", a.valid[1], b.valid[0]) };
         let zero = self.index(0);
         let block = self.index(k);
         let first_valid = if self.known(valid_depth).is_some() || depth > k {

@@ -3,7 +3,7 @@
 use super::emit::{LINE, round_up};
 use super::{Held, Lowering, Outcome};
 use crate::codegen::ascend::dialect::types::Order;
-use crate::codegen::ascend::dialect::{TileAttr, TileOp, TileTy, Value};
+use crate::codegen::ascend::dialect::{Core, TileAttr, TileOp, TileTy, Value};
 use crate::ir::{DType, Extent, TileType, ValueId};
 
 /// Where the elements of a tile are.
@@ -91,6 +91,8 @@ impl Lowering<'_> {
     pub(super) fn tile(&mut self, value: ValueId) -> Outcome<Tile> {
         match self.held.get(&value).cloned() {
             Some(Held::Tile(tile)) => Ok(tile),
+            // Nothing but products reads memory on the matrix unit, and accumulators cannot be loaded.
+            Some(Held::Deferred(op)) if self.function.core == Core::Cube => Err(self.refuse(&op, "of an accumulator")),
             Some(Held::Deferred(op)) => {
                 let loc = self.loc;
                 self.at(op.loc);
