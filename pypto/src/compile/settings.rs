@@ -129,12 +129,7 @@ fn check_platform(options: &CompileOptions, platform: Platform) -> Result<(), Co
         return Err(not_on("distributed_config", &value, "programs with ranks are not compiled yet; leave it unset"));
     }
     if !platform.is_host() {
-        return match options.dump_ptoas_passes {
-            Some(true) => {
-                Err(not_on("dump_ptoas_passes", &true, "the assembler is not run; `.pto` files are the result"))
-            }
-            _ => Ok(()),
-        };
+        return check_accelerator(options, platform);
     }
     if options.dump_ptoas_passes == Some(true) {
         return Err(not_on("dump_ptoas_passes", &true, "ptoas is not used there; `dump_passes` shows the program"));
@@ -146,6 +141,23 @@ fn check_platform(options: &CompileOptions, platform: Platform) -> Result<(), Co
         let fix =
             "dependencies are always derived from the regions that tasks touch; leave it unset, or set it to true";
         return Err(not_on("analyze_auto_scopes_for_deps", &false, fix));
+    }
+    Ok(())
+}
+
+/// Refuses what the compilation for an accelerator has no use for.
+fn check_accelerator(options: &CompileOptions, platform: Platform) -> Result<(), ConfigError> {
+    if options.dump_ptoas_passes == Some(true) {
+        let fix = "the assembler is not run; `.pto` files are the result";
+        return Err(ConfigError::not_on("dump_ptoas_passes", true, platform, fix));
+    }
+    if let Some(strategy) = options.strategy.filter(|strategy| *strategy != OptimizationStrategy::Default) {
+        let fix = "its passes are all needed there; leave it unset";
+        return Err(ConfigError::not_on("strategy", strategy, platform, fix));
+    }
+    if options.analyze_auto_scopes_for_deps == Some(false) {
+        let fix = "dependencies are always derived from the tensors of tasks; leave it unset, or set it to true";
+        return Err(ConfigError::not_on("analyze_auto_scopes_for_deps", false, platform, fix));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::target;
 
 #[crate::jit(meta(TM = 64))]
-fn softmax(
+pub(super) fn softmax(
     #[shape(M, N)] x: &Tensor<f32, 2>,
     #[out]
     #[shape(M, N)]
@@ -20,7 +20,7 @@ fn softmax(
 }
 
 #[crate::jit]
-fn add(
+pub(super) fn add(
     #[shape(M, N)] a: &Tensor<f32, 2>,
     #[shape(M, N)] b: &Tensor<f32, 2>,
     #[out]

@@ -3,6 +3,7 @@
 mod kernels;
 mod products;
 mod random;
+mod snapshots;
 
 use crate::codegen::ascend::{AscendArtifact, AscendOptions, Planner};
 use crate::compile::ascend::compile_for_target;

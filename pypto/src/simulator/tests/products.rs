@@ -26,7 +26,7 @@ fn matmul_tiled(
 }
 
 #[crate::jit]
-fn matmul_whole(
+pub(super) fn matmul_whole(
     #[shape(M, K)] a: &Tensor<f32, 2>,
     #[shape(K, N)] b: &Tensor<f32, 2>,
     #[out]

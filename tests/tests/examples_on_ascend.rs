@@ -1,0 +1,130 @@
+//! Every kernel of every example program compiles for both Ascend targets with every planner, and gives in the simulator
+//! what it gives on the host, within rounding: the same bits, but for functions that the vector unit does not have and for
+//! the sums of products.
+
+use pypto::config::{MemoryPlanner, Platform, RunConfig};
+use pypto::prelude::*;
+use pypto_examples::random;
+use pypto_tests::examples::{
+    dynamic_rows, elementwise, ffn, flash_attention, fused_linear, hello_world, layer_norm, matmul, minilm_layer,
+    rms_norm, softmax, task_graph,
+};
+use safetensors::SafeTensors;
+
+/// The largest difference, relative to the largest result.
+fn difference<const R: usize>(a: &Tensor<f32, R>, b: &Tensor<f32, R>) -> f32 {
+    let (a, b) = (a.to_vec(), b.to_vec());
+    let largest = b.iter().fold(1e-6f32, |m, x| m.max(x.abs()));
+    a.iter()
+        .zip(&b)
+        .map(|(x, y)| (x - y).abs() / largest)
+        .fold(0.0, |m, d| if d.is_nan() { f32::NAN } else { m.max(d) })
+}
+
+/// Runs a kernel on the host and on both targets; the last parameter is its output, of the given extents.
+macro_rules! agree {
+    ($kernel:expr, [$($input:expr),+], $dims:expr, $bound:expr) => {{
+        let dims = $dims;
+        let mut expected = Tensor::<f32, _>::zeros(dims);
+        ($kernel)($($input,)+ &mut expected).unwrap();
+        for platform in [Platform::A2a3Sim, Platform::A5Sim] {
+            for planner in [MemoryPlanner::DsaRp, MemoryPlanner::Pypto, MemoryPlanner::Ptoas] {
+                let config = RunConfig::builder().platform(platform).memory_planner(planner).build().unwrap();
+                let mut actual = Tensor::<f32, _>::zeros(dims);
+                let compiled = ($kernel).compile(&($($input,)+ &actual), &config);
+                let compiled = compiled.unwrap_or_else(|error| panic!("{platform}, {planner}: {error}"));
+                let outcome = compiled.call(($($input,)+ &mut actual)).map(drop);
+                outcome.unwrap_or_else(|error| panic!("{platform}, {planner}: {error}"));
+                let found = difference(&actual, &expected);
+                assert!(found <= $bound, "{platform}, {planner}: differs by {found}");
+            }
+        }
+    }};
+}
+
+#[test]
+fn hello_world() {
+    agree!(hello_world::add, [&random([300, 77], 1), &random([300, 77], 2)], [300, 77], 0.0);
+}
+
+#[test]
+fn elementwise() {
+    agree!(elementwise::chain, [&random([100, 200], 1), 0.5, -1.25], [100, 200], 1e-6);
+}
+
+#[test]
+fn softmax() {
+    agree!(softmax::softmax, [&random([64, 64], 1)], [64, 64], 0.0);
+    agree!(softmax::softmax, [&random([77, 131], 1)], [77, 131], 0.0);
+}
+
+#[test]
+fn dynamic_rows() {
+    agree!(dynamic_rows::softmax, [&random([100, 200], 1)], [100, 200], 0.0);
+    agree!(dynamic_rows::softmax, [&random([17, 200], 1)], [17, 200], 0.0);
+}
+
+#[test]
+fn layer_norm() {
+    let (gamma, beta) = (random([1, 131], 2), random([1, 131], 3));
+    agree!(layer_norm::layer_norm, [&random([77, 131], 1), &gamma, &beta], [77, 131], 1e-6);
+}
+
+#[test]
+fn rms_norm() {
+    agree!(rms_norm::rms_norm::<f32>, [&random([77, 131], 1), &random([1, 131], 2)], [77, 131], 1e-6);
+}
+
+#[test]
+fn matmul() {
+    for [m, k, n] in [[64, 64, 64], [129, 130, 131]] {
+        agree!(matmul::matmul_tiled, [&random([m, k], 1), &random([k, n], 2)], [m, n], 1e-5);
+        agree!(matmul::matmul_whole, [&random([m, k], 1), &random([k, n], 2)], [m, n], 1e-5);
+    }
+}
+
+#[test]
+fn fused_linear() {
+    let (w, b) = (random([96, 130], 2), random([1, 130], 3));
+    agree!(fused_linear::fused_linear, [&random([70, 96], 1), &w, &b], [70, 130], 1e-5);
+}
+
+#[test]
+fn ffn() {
+    let (w1, b1, w2, b2) = (random([64, 200], 2), random([1, 200], 3), random([200, 64], 4), random([1, 64], 5));
+    agree!(ffn::ffn, [&random([70, 64], 1), &w1, &b1, &w2, &b2], [70, 64], 1e-5);
+}
+
+#[test]
+fn flash_attention() {
+    for ([h, s, t, d], causal) in [([2, 100, 77, 32], 0), ([1, 131, 131, 48], 1)] {
+        let (q, k, v) = (random([h, s, d], 1), random([h, t, d], 2), random([h, t, d], 3));
+        agree!(flash_attention::flash_attention.with(meta! { CAUSAL: causal }), [&q, &k, &v], [h, s, d], 1e-5);
+    }
+}
+
+#[test]
+fn task_graph() {
+    let (w, bias) = (random([64, 96], 2), random([1, 96], 3));
+    agree!(task_graph::layer, [&random([70, 64], 1), &w, &bias], [70, 96], 1e-5);
+}
+
+#[test]
+fn minilm_layer() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/data/minilm_layer0.safetensors");
+    let bytes = std::fs::read(path).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let tensor = |name: &str| minilm_layer::read(&file, name).unwrap();
+    let layer = minilm_layer::read_layer(&file).unwrap();
+    let (x, mask) = (tensor("input.hidden"), tensor("input.mask"));
+    let mut expected = Tensor::<f32, 2>::zeros(x.dims());
+    minilm_layer::minilm_layer(&x, &mask, &layer, &mut expected).unwrap();
+    for platform in [Platform::A2a3Sim, Platform::A5Sim] {
+        let config = RunConfig::new().with_platform(platform);
+        let mut actual = Tensor::<f32, 2>::zeros(x.dims());
+        let compiled = minilm_layer::minilm_layer.compile(&(&x, &mask, &layer, &actual), &config).unwrap();
+        compiled.call((&x, &mask, &layer, &mut actual)).unwrap();
+        let found = difference(&actual, &expected);
+        assert!(found <= 1e-4, "{platform}: differs by {found}");
+    }
+}
