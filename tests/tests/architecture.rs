@@ -10,6 +10,7 @@ const LAYERS: [&[&str]; 13] = [
     &["diagnostics"],
     &["ir", "ops"],
     &["language"],
+    &["golden"],
     &["frontend"],
     &["target"],
     &["passes"],

@@ -176,7 +176,12 @@ mod grouped {
     use super::*;
 
     #[pypto::function(incore)]
-    fn twice(#[shape(8, 8)] x: &Tensor<f32, 2>, #[shape(8, 8)] y: &mut Tensor<f32, 2>) {
+    fn twice(
+        #[shape(8, 8)] x: &Tensor<f32, 2>,
+        #[out]
+        #[shape(8, 8)]
+        y: &mut Tensor<f32, 2>,
+    ) {
         y.set(x + x);
     }
 

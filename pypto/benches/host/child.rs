@@ -1,15 +1,18 @@
 //! What is measured in a process of its own: the first result with a warm cache, and peak memory.
 
+use std::path::Path;
 use std::process::Command;
 
+use pypto::CompiledProgram;
 use pypto::prelude::*;
 
 use crate::kernels::softmax;
 
-/// Answers the parent, if this process is a child: `--first` or `--memory`.
+/// Answers the parent, if this process is a child: `--first`, `--artifact` or `--memory`.
 pub fn answer(mode: &str) -> Option<String> {
     match mode {
         "--first" => Some(first_result()),
+        "--artifact" => Some(artifact_result()),
         "--memory" => Some(peak_memory()),
         _ => None,
     }
@@ -33,7 +36,27 @@ fn run_softmax(rows: i64) -> f32 {
 
 /// Milliseconds of CPU since the process started until the first result, and whether libLLVM was opened.
 fn first_result() -> String {
-    let value = run_softmax(64);
+    since_start(run_softmax(64))
+}
+
+/// The same for an artifact that is read from its directory; the first of the children writes it.
+fn artifact_result() -> String {
+    let directory = std::env::temp_dir().join("pypto-bench-artifact");
+    since_start(run_artifact(&directory).unwrap_or(f32::NAN))
+}
+
+fn run_artifact(directory: &Path) -> pypto::Result<f32> {
+    let x = Tensor::<f32, 2>::full([64, 1024], 1.0);
+    let mut y = Tensor::<f32, 2>::zeros([64, 1024]);
+    let program = match CompiledProgram::from_dir(directory) {
+        Ok(program) => program,
+        Err(_) => softmax.compile(&(&x, &y), &RunConfig::new().with_output_dir(directory))?.artifact().clone(),
+    };
+    program.call((&x, &mut y))?;
+    Ok(y.as_slice()[0])
+}
+
+fn since_start(value: f32) -> String {
     let milliseconds = cpu_milliseconds();
     let opened = std::fs::read_to_string("/proc/self/maps").is_ok_and(|maps| maps.contains("libLLVM"));
     format!("{milliseconds} {} {value}", u8::from(opened))

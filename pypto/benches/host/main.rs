@@ -11,7 +11,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use measure::{allocations, interleaved, per_call};
+use pypto::config::RunOptions;
+use pypto::language::DynamicTensor;
 use pypto::prelude::*;
+use pypto::runtime::worker::ChipWorker;
 
 #[global_allocator]
 static ALLOCATOR: measure::Counting = measure::Counting;
@@ -37,13 +40,15 @@ fn main() -> std::io::Result<()> {
         return writeln!(out, "{text}");
     }
     let wanted: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let checks: [(&str, fn() -> Outcome); 7] = [
+    let checks: [(&str, fn() -> Outcome); 9] = [
         ("matmul", matmul_checks),
         ("softmax", softmax_checks),
         ("attention", attention_check),
         ("call", call_checks),
+        ("worker", worker_check),
         ("compile", compile_check),
         ("first result", first_result_check),
+        ("artifact", artifact_check),
         ("memory", memory_check),
     ];
     writeln!(out, "{:<34} {:<52} {:<24} ", "check", "measured", "bar")?;
@@ -162,6 +167,26 @@ fn call_checks() -> Outcome {
         line("warm call of 64 elements", format!("{time:.0} ns"), "< 200 ns", time < 200.0),
         line("allocations of 300 warm calls", count.to_string(), "0", count == 0),
     ])
+}
+
+fn worker_check() -> Outcome {
+    let x = pattern([64]);
+    let artifact = kernels::increment.compile(&(&x, &x), &RunConfig::new())?.artifact().clone();
+    let worker = ChipWorker::new(RunOptions::default())?;
+    let handle = worker.register(&artifact)?;
+    let x = worker.upload(&DynamicTensor::from(&x))?;
+    let mut y = worker.alloc_tensor(pypto::ir::DType::F32, &[64])?;
+    handle.call((&x, &mut y))?;
+    let time = per_call(|| drop(handle.call((&x, &mut y))));
+    Ok(vec![line("call of a registration, 64 elements", format!("{time:.0} ns"), "< 300 ns", time < 300.0)])
+}
+
+fn artifact_check() -> Outcome {
+    let runs: Vec<Vec<f64>> = (0..10).map(|_| child::ask("--artifact")).collect();
+    let best = runs.iter().filter_map(|r| r.first()).copied().fold(f64::INFINITY, f64::min);
+    let opened = runs.iter().any(|r| r.get(1) != Some(&0.0));
+    let measured = format!("{best:.1} ms of CPU, LLVM {}", if opened { "opened" } else { "not opened" });
+    Ok(vec![line("from_dir to the first result", measured, "< 5 ms, not opened", best < 5.0 && !opened)])
 }
 
 fn compile_check() -> Outcome {

@@ -14,14 +14,14 @@ use super::variant::Variant;
 use crate::artifact::CompiledProgram;
 use crate::codegen::host::cpu::Target;
 use crate::compile::{self, Settings, host};
-use crate::config::RunConfig;
+use crate::config::{RunConfig, RunOptions};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::Function;
 use crate::frontend::instantiate::instantiate;
 use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::{DType, Program};
 use crate::language::argument::{Argument, CallArguments, byte_size};
-use crate::runtime::dispatch::result_extents;
+use crate::runtime::dispatch::{observed, result_extents};
 use crate::runtime::error::{Error, ErrorKind, Result};
 use crate::runtime::recording::Execution;
 
@@ -33,14 +33,14 @@ use crate::runtime::recording::Execution;
 pub struct Compiled<O = ()> {
     artifact: CompiledProgram,
     variant: Arc<Variant>,
-    threads: usize,
+    run: RunOptions,
     output: PhantomData<fn() -> O>,
 }
 
 impl<O> Clone for Compiled<O> {
     fn clone(&self) -> Compiled<O> {
-        let Compiled { artifact, variant, threads, .. } = self;
-        Compiled { artifact: artifact.clone(), variant: variant.clone(), threads: *threads, output: PhantomData }
+        let Compiled { artifact, variant, run, .. } = self;
+        Compiled { artifact: artifact.clone(), variant: variant.clone(), run: *run, output: PhantomData }
     }
 }
 
@@ -61,12 +61,12 @@ impl<O: Output> Compiled<O> {
         config: &RunConfig,
     ) -> Result<Compiled<O>> {
         let settings = Settings::of(&config.compile_options())?;
-        let run = config.run_options();
+        let mut run = config.run_options();
         run.check_for(settings.platform)?;
+        run.threads = run.threads.or(Some(settings.threads));
         let key = cache::key(function, types, meta, samples, &settings)?;
         let (variant, artifact) = cache::make_artifact(function, key, &settings)?;
-        let threads = run.threads.map_or(settings.threads, |threads| threads.max(1));
-        Ok(Compiled { artifact, variant: Arc::new(variant), threads, output: PhantomData })
+        Ok(Compiled { artifact, variant: Arc::new(variant), run, output: PhantomData })
     }
 
     /// The artifact, without the types of the signature.
@@ -74,7 +74,7 @@ impl<O: Output> Compiled<O> {
         &self.artifact
     }
 
-    /// Runs it: `compiled.call((&x, &mut y))`.
+    /// Runs it with the options that it was compiled with: `compiled.call((&x, &mut y))`.
     ///
     /// # Errors
     /// Arguments that are not those it was compiled for; a run-time check that failed.
@@ -86,7 +86,7 @@ impl<O: Output> Compiled<O> {
             if !self.variant.fits(function, types, Some(&metas), arguments) {
                 return Err(self.mismatch(arguments));
             }
-            call(&self.variant, arguments, self.threads)
+            observed(&self.artifact, &self.run, |execution| call(&self.variant, arguments, execution))
         })
     }
 
@@ -166,19 +166,19 @@ pub(super) fn unlowered(function: &'static Function, samples: &[ArgumentSpec]) -
 }
 
 /// Checks memory, allocates what is returned, and runs.
-pub(super) fn call<O: Output>(variant: &Variant, arguments: &mut [Argument<'_>], threads: usize) -> Result<O> {
+pub(super) fn call<O: Output>(variant: &Variant, arguments: &mut [Argument<'_>], execution: Execution<'_>) -> Result<O> {
     check_memory(variant.function, arguments, &variant.equal).map_err(Error::call)?;
     if O::COUNT == 0 {
         let nothing = O::allocate(&[]).ok_or_else(|| Error::internal("nothing cannot be allocated"))?;
         // SAFETY: `fits` compared element types, ranks and extents with those compiled for; `check_memory` found every
         // tensor contiguous, accessible and apart from those that are written.
-        unsafe { variant.host.call(arguments, Execution::on(threads)) }?;
+        unsafe { variant.host.call(arguments, execution) }?;
         return Ok(nothing);
     }
-    call_returning(variant, arguments, threads)
+    call_returning(variant, arguments, execution)
 }
 
-fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], threads: usize) -> Result<O> {
+fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<O> {
     let program = variant.host.program();
     let extents = result_extents(program.entry_function(), arguments)?;
     for (dims, dtype) in &extents {
@@ -193,7 +193,7 @@ fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], thre
     all.extend_from_slice(arguments);
     output.arguments(&mut |argument| all.push(argument));
     // SAFETY: as in `call`; the returned tensors are new, and have the extents that the program states.
-    unsafe { variant.host.call(&all, Execution::on(threads)) }?;
+    unsafe { variant.host.call(&all, execution) }?;
     drop(all);
     Ok(output)
 }

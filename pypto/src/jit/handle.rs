@@ -25,6 +25,7 @@ use crate::language::arity::for_each_arity;
 use crate::language::{Element, scope};
 use crate::runtime::error::Result;
 use crate::runtime::pool::thread_count;
+use crate::runtime::recording::Execution;
 
 /// A kernel that ran: `K` is its companion type, `G` its type arguments, `O` the tensors that it returned.
 pub struct Launched<K, G = (), O = ()> {
@@ -257,7 +258,7 @@ pub fn launch<K: Callable, G: TypeArguments, O: Output>(
             variant
         }
     };
-    call::<O>(variant, arguments, thread_count()).map(Launched::new)
+    call::<O>(variant, arguments, Execution::on(thread_count())).map(Launched::new)
 }
 
 /// Runs an eager body: the tiles that it makes are freed when it returns.

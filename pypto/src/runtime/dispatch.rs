@@ -38,7 +38,8 @@ impl CompiledProgram {
     /// - *as declared*: without the results that the program declares, as annotated functions are called;
     /// - *returning*: without any output.
     ///
-    /// Outputs that are not given are allocated and returned, in order.
+    /// Outputs that are not given are allocated and returned, in order. A `#[out]` parameter that the compiler cannot show to
+    /// be written in full is none of them: what is not written keeps its contents, so the caller gives it.
     ///
     /// # Errors
     /// An option that the artifact's platform cannot honour. Arguments that do not fit, each by the name of its parameter:
@@ -112,15 +113,25 @@ pub(super) fn dispatch(
 ) -> Result<Vec<DynamicTensor>> {
     options.check_for(program.platform())?;
     check_owners(program, arguments, worker)?;
+    observed(program, options, |execution| run(program, loaded, arguments, execution))
+}
+
+/// Runs something as the options say, and writes what they want recorded.
+pub(crate) fn observed<R>(
+    program: &CompiledProgram,
+    options: &RunOptions,
+    run: impl FnOnce(Execution<'_>) -> Result<R>,
+) -> Result<R> {
     let threads = options.threads.map_or_else(thread_count, |threads| threads.max(1));
     let deadline = options.time_limit_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
     let execution = Execution { deadline, ..Execution::on(threads) };
-    let observers = Observers::of(program, options.dfx)?;
-    let watched = observers.as_ref().map_or(execution, |observers| observers.watch(execution));
-    let made = run(program, loaded, arguments, watched)?;
-    match observers {
-        Some(observers) => observers.write(program.name()).map(|()| made),
-        None => Ok(made),
+    match Observers::of(program, options.dfx)? {
+        None => run(execution),
+        Some(observers) => {
+            let result = run(observers.watch(execution))?;
+            observers.write(program.name())?;
+            Ok(result)
+        }
     }
 }
 

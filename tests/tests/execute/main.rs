@@ -2,6 +2,7 @@
 
 mod benchmarks;
 mod recorded;
+mod threads;
 mod workers;
 
 use std::path::Path;
