@@ -32,6 +32,8 @@ pub trait Worker {
 /// The worker of one device: on the host, of this machine's CPU.
 ///
 /// ```
+/// use pypto::config::RunOptions;
+/// use pypto::language::DynamicTensor;
 /// use pypto::prelude::*;
 /// use pypto::runtime::worker::{ChipWorker, Worker};
 ///
