@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of `pypto` from the lowest layer to the highest, as in the table of docs/ARCHITECTURE.md.
-const LAYERS: [&[&str]; 13] = [
+const LAYERS: &[&[&str]] = &[
     &["config"],
     &["diagnostics"],
     &["ir", "ops"],

@@ -166,7 +166,11 @@ pub(super) fn unlowered(function: &'static Function, samples: &[ArgumentSpec]) -
 }
 
 /// Checks memory, allocates what is returned, and runs.
-pub(super) fn call<O: Output>(variant: &Variant, arguments: &mut [Argument<'_>], execution: Execution<'_>) -> Result<O> {
+pub(super) fn call<O: Output>(
+    variant: &Variant,
+    arguments: &mut [Argument<'_>],
+    execution: Execution<'_>,
+) -> Result<O> {
     check_memory(variant.function, arguments, &variant.equal).map_err(Error::call)?;
     if O::COUNT == 0 {
         let nothing = O::allocate(&[]).ok_or_else(|| Error::internal("nothing cannot be allocated"))?;
