@@ -32,3 +32,8 @@ pub use pypto_macros::{Args, function, jit, program};
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The programs of docs/coming-from.md are compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/coming-from.md")]
+pub struct ComingFrom;
