@@ -78,20 +78,31 @@ fn wrong_text_is_refused() {
         ("%c1 = arith", "%c0 = arith", "`%c0` is defined twice"),
         ("sizes = [%c64, %c64]", "sizes = [%c64, %c1]", "sizes of a partition"),
         ("dtype=f32, rows=64", "dtype=f16, rows=64", "another type than is stated"),
-        ("loc=vec", "loc=acc", "another layout"),
+        ("loc=vec", "loc=acc", "another type than is stated"),
         ("a2a3", "a9", "`a9` is no architecture"),
         ("16384 : i64", "16385 : i64", "no multiple of 32"),
         ("16384 : i64", "188416 : i64", "bytes 188416..204800 of `vec`"),
-        ("v_row=?, v_col=?", "v_row=64, v_col=64", "go with `?`"),
+        ("v_row=?, v_col=?", "v_row=64, v_col=64", "another type than is stated"),
         ("valid_row = %c64 ", "", "needs `valid_row` and `valid_col`"),
         ("strides = [%c64, %c1]", "strides = [%c64]", "as many extents and strides"),
-        ("    return\n", "", "where a name for a value stands"),
+        ("    return\n", "", "where `return` stands"),
         ("tadd ins(%a, %b", "tmatmul ins(%a, %b", "matrix unit only"),
     ];
     for (from, to, expected) in cases {
         let message = refused(from, to, Level::Three);
         assert!(message.contains(expected), "{from} -> {to}: {message}");
     }
+}
+
+#[test]
+fn spaces_and_layouts_are_checked() {
+    let text = add();
+    let message = read(&text.replace("loc=vec", "loc=acc"), Level::Three).unwrap_err().to_string();
+    assert!(message.contains("a tile in `acc` has another layout"), "{message}");
+    let narrow = text.replace("cols=64", "cols=4");
+    assert!(read(&narrow, Level::Three).unwrap_err().to_string().contains("no multiple of 32"));
+    let cube = text.replace("kernel_kind<vector>", "kernel_kind<cube>");
+    assert!(read(&cube, Level::Three).unwrap_err().to_string().contains("vector unit only"));
 }
 
 #[test]
