@@ -66,7 +66,7 @@ impl Environment {
             threads: word(&raw, "PYPTO_THREADS", "a number of threads from 1 to 256", |text| {
                 text.parse().ok().filter(|n| (1..=MAX_THREADS).contains(n))
             })?,
-            cache_off: word(&raw, "PYPTO_CACHE", "`on` or `off`", |text| switch(text))? == Some(false),
+            cache_off: word(&raw, "PYPTO_CACHE", "`on` or `off`", switch)? == Some(false),
             cache_dir: path("PYPTO_CACHE_DIR"),
             dump: path("PYPTO_DUMP"),
             log_compile: word(&raw, "PYPTO_LOG", "`compile`", |text| {
@@ -91,8 +91,8 @@ impl Environment {
                 "`none`, `pre_pipeline`, `post_pass` or `post_pipeline`",
                 |text| text.parse().ok(),
             )?,
-            profiling: word(&raw, "PYPTO_COMPILE_PROFILING", "`on` or `off`", |text| switch(text))?,
-            emit_source_loc: word(&raw, "PYPTO_EMIT_PTO_LOC", "`on` or `off`", |text| switch(text))?,
+            profiling: word(&raw, "PYPTO_COMPILE_PROFILING", "`on` or `off`", switch)?,
+            emit_source_loc: word(&raw, "PYPTO_EMIT_PTO_LOC", "`on` or `off`", switch)?,
         })
     }
 
