@@ -5,10 +5,10 @@ use super::error::{Error, Result};
 use crate::artifact::CompiledProgram;
 use crate::config::ConfigError;
 use crate::ir::interpreter::{self, Options};
-use crate::ir::{DType, Direction, Program};
+use crate::golden::{Comparison, Tolerance, compare};
+use crate::ir::{Direction, Program};
 use crate::language::DynamicTensor;
 use crate::language::argument::{Argument, ScalarArgument};
-use crate::ops::reference::{Element, with_element};
 
 /// An argument that is a value of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,36 +17,13 @@ pub enum DynamicArgument {
     Scalar(ScalarArgument),
 }
 
-/// How much results may differ: by `atol + rtol * |expected|`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tolerance {
-    pub rtol: f64,
-    pub atol: f64,
-}
-
-impl Tolerance {
-    /// What is usual for an element type: integers and booleans are equal.
-    pub fn of(dtype: DType) -> Tolerance {
-        match dtype {
-            DType::F32 => Tolerance { rtol: 1e-5, atol: 1e-6 },
-            DType::F16 => Tolerance { rtol: 1e-3, atol: 1e-4 },
-            DType::BF16 => Tolerance { rtol: 1e-2, atol: 1e-3 },
-            _ => Tolerance { rtol: 0.0, atol: 0.0 },
-        }
-    }
-}
-
 /// How the program after one pass compares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassCheck {
     /// The dump: `00_frontend`, `01_after_inline`, ..
     pub pass: String,
-    /// Elements compared.
-    pub compared: usize,
-    /// Elements that differ by more than the tolerance. NaN equals NaN.
-    pub outside: usize,
-    /// The largest difference of two numbers.
-    pub largest: f64,
+    /// Each parameter that is written, compared with what is expected of it.
+    pub comparisons: Vec<Comparison>,
     /// Why the program did not come to its end.
     pub stopped: Option<String>,
 }
@@ -54,7 +31,7 @@ pub struct PassCheck {
 impl PassCheck {
     /// Whether everything agrees.
     pub fn passed(&self) -> bool {
-        self.stopped.is_none() && self.outside == 0
+        self.stopped.is_none() && self.comparisons.iter().all(Comparison::passed)
     }
 }
 
@@ -110,12 +87,15 @@ impl CompiledProgram {
         let ran = unsafe { interpreter::run(program, &arguments, Options::default()) };
         drop(arguments);
         let stopped = ran.err().map(|error| error.to_string());
-        let mut outcome = PassCheck { pass: pass.to_owned(), compared: 0, outside: 0, largest: 0.0, stopped };
+        let mut outcome = PassCheck { pass: pass.to_owned(), comparisons: Vec::new(), stopped };
         let written = self.params().iter().zip(&values).filter(|(param, _)| param.direction != Direction::In);
-        for ((_, value), expected) in written.zip(expected) {
+        for ((param, value), expected) in written.zip(expected) {
             let DynamicArgument::Tensor(found) = value else { continue };
             let tolerance = tolerance.unwrap_or_else(|| Tolerance::of(found.dtype()));
-            compare(found, expected, tolerance, &mut outcome);
+            match compare(&param.name, found, expected, tolerance) {
+                Ok(comparison) => outcome.comparisons.push(comparison),
+                Err(unlike) => outcome.stopped = Some(unlike.to_string()),
+            }
         }
         Ok(outcome)
     }
@@ -135,46 +115,5 @@ impl CompiledProgram {
             }
         }
         Ok(values)
-    }
-}
-
-fn compare(found: &DynamicTensor, expected: &DynamicTensor, tolerance: Tolerance, check: &mut PassCheck) {
-    if (found.dtype(), found.dims()) != (expected.dtype(), expected.dims()) {
-        check.stopped = Some(format!(
-            "{}{:?} was expected, {}{:?} written",
-            expected.dtype(),
-            expected.dims(),
-            found.dtype(),
-            found.dims()
-        ));
-        return;
-    }
-    for (found, expected) in numbers(found).into_iter().zip(numbers(expected)) {
-        check.compared += 1;
-        if (found.is_nan() && expected.is_nan()) || found == expected {
-            continue;
-        }
-        let difference = (found - expected).abs();
-        check.largest = check.largest.max(difference);
-        let allowed = tolerance.atol + tolerance.rtol * expected.abs();
-        // A NaN is never within anything.
-        check.outside += usize::from(difference.is_nan() || difference > allowed);
-    }
-}
-
-fn numbers(tensor: &DynamicTensor) -> Vec<f64> {
-    let dtype = tensor.dtype();
-    with_element!(dtype, T => {
-        let elements = tensor.elements::<T>().unwrap_or(&[]);
-        elements.iter().map(|element| number(dtype, element.to_bits64())).collect()
-    })
-}
-
-fn number(dtype: DType, bits: u64) -> f64 {
-    use crate::frontend::specialization::{ScalarValue, scalar_from_bits};
-    match scalar_from_bits(dtype, bits) {
-        ScalarValue::Int(n) => n as f64,
-        ScalarValue::Float(x) => x,
-        ScalarValue::Bool(b) => f64::from(u8::from(b)),
     }
 }
