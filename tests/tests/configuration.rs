@@ -84,7 +84,8 @@ fn warnings() {
 fn profiling() {
     let variable = [("PYPTO_COMPILE_PROFILING", "on")];
     assert!(!resolve(CompileOptions { profiling: Some(false), ..unset() }, &variable).profiling);
-    assert!(resolve(unset(), &variable).profiling);
+    let profiled = resolve(unset(), &variable);
+    assert!(profiled.profiling && profiled.output == Output::New(PathBuf::from("build_output")));
     assert!(!resolve(unset(), &[]).profiling);
 }
 
@@ -269,4 +270,35 @@ fn doubled(
     y: &mut Tensor<f32, 1>,
 ) {
     y.set(x + x);
+}
+
+#[test]
+fn hints_tell_what_costs_time() {
+    let copy = parse(
+        r#"program "copy" entry @copy
+fn @copy incore (%0 "x": tensor<f32>[4] in, %1 "y": tensor<f32>[4] out) {
+  %2: i64 = constant() {value = 0, dtype = i64}
+  %3: tile<f32>[4] = load(%0, %2)
+  store(%3, %1, %2)
+}
+"#,
+        "copy.ir",
+    )
+    .unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let hints = |name: &str, phase: Option<DiagnosticPhase>, disabled: Option<Vec<String>>| {
+        let output_dir = Some(place.path().join(name));
+        let options = CompileOptions { output_dir, diagnostic_phase: phase, disabled_diagnostics: disabled, ..unset() };
+        pypto::compile(&copy, &options).unwrap();
+        std::fs::read_to_string(place.path().join(name).join("report/perf_hints.log")).ok()
+    };
+    let all = hints("all", None, None).unwrap();
+    assert!(all.contains("[perf_hint PH003] copy: `"), "{all}");
+    assert!(all.contains(" only copies from one tensor to another at copy.ir:"), "{all}");
+    assert_eq!(hints("silent", Some(DiagnosticPhase::None), None), None);
+    let others = hints("others", None, Some(vec!["PH003".into()])).unwrap_or_default();
+    assert!(!others.contains("PH003"), "{others}");
+    let wrong = CompileOptions { disabled_diagnostics: Some(vec!["PTO0203".into()]), ..unset() };
+    let error = pypto::compile(&copy, &wrong).unwrap_err().to_string();
+    assert!(error.contains("warnings and hints: `PTO0108`, `PH001`, `PH002`, `PH003`"), "{error}");
 }

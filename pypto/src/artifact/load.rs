@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::ArtifactError;
@@ -166,6 +166,27 @@ fn read_file(directory: &Path, record: &FileRecord) -> Result<Vec<u8>, ArtifactE
         file: record.path.clone(),
         reason: reason.to_owned(),
     };
+    let (path, length) = find_file(directory, record)?;
+    if length != record.bytes {
+        return Err(changed(&format!("has {length} bytes instead of {}", record.bytes)));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(&path).map_err(|e| ArtifactError::io("read", &path, &e))?;
+    // One byte more than expected tells a file that grew meanwhile.
+    file.take(record.bytes + 1).read_to_end(&mut bytes).map_err(|e| ArtifactError::io("read", &path, &e))?;
+    if bytes.len() as u64 != record.bytes || blake3::hash(&bytes).to_hex().as_str() != record.blake3 {
+        return Err(changed("is not what was written: its hash differs"));
+    }
+    Ok(bytes)
+}
+
+/// The path of a file and how long it is, if it is a plain one and no link leads to it.
+pub(super) fn find_file(directory: &Path, record: &FileRecord) -> Result<(PathBuf, u64), ArtifactError> {
+    let changed = |reason: &str| ArtifactError::Changed {
+        directory: directory.to_owned(),
+        file: record.path.clone(),
+        reason: reason.to_owned(),
+    };
     let mut path = directory.to_owned();
     for part in record.path.split('/') {
         path.push(part);
@@ -182,17 +203,7 @@ fn read_file(directory: &Path, record: &FileRecord) -> Result<Vec<u8>, ArtifactE
     if !metadata.is_file() {
         return Err(changed("is no plain file"));
     }
-    if metadata.len() != record.bytes {
-        return Err(changed(&format!("has {} bytes instead of {}", metadata.len(), record.bytes)));
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(&path).map_err(|e| ArtifactError::io("read", &path, &e))?;
-    // One byte more than expected tells a file that grew meanwhile.
-    file.take(record.bytes + 1).read_to_end(&mut bytes).map_err(|e| ArtifactError::io("read", &path, &e))?;
-    if bytes.len() as u64 != record.bytes || blake3::hash(&bytes).to_hex().as_str() != record.blake3 {
-        return Err(changed("is not what was written: its hash differs"));
-    }
-    Ok(bytes)
+    Ok((path, metadata.len()))
 }
 
 fn parse_program(directory: &Path, file: &str, bytes: &[u8]) -> Result<Program, ArtifactError> {

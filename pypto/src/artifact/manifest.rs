@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::ParamInfo;
 use super::record::KernelRecord;
-use crate::config::Platform;
+use crate::config::{OptimizationStrategy, Platform};
 
 /// The version of the format. Readers refuse every other.
 pub const SCHEMA: u32 = 1;
@@ -38,6 +38,9 @@ pub struct Manifest {
     pub platform: Platform,
     /// The machine that objects are for; `interpreter` where there are none.
     pub machine: String,
+    /// How it was compiled, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<BuildRecord>,
     pub params: Vec<ParamInfo>,
     /// Functions that a call may start at.
     pub orchestrations: Vec<String>,
@@ -51,6 +54,17 @@ pub struct Manifest {
     pub files: Vec<FileRecord>,
     /// Hash of the manifest with this field empty.
     pub seal: String,
+}
+
+/// What decides which code a program becomes, beside the platform: replays compile so again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BuildRecord {
+    pub strategy: OptimizationStrategy,
+    /// Threads that work was cut for.
+    pub threads: usize,
+    /// Whether programs are written with places in the source.
+    pub places: bool,
 }
 
 /// A file of the artifact.

@@ -11,8 +11,10 @@
 //! kernels/NN_name.o          machine code; .ll and .lir: what it was made from
 //! passes_dump/NN_after_X.ir  where dumps were asked for
 //! report/                    times of passes, warnings
+//! debug/run.sh               runs it again; beside it, saved inputs and outputs, which are not part of the artifact
 //! ```
 
+pub mod edited;
 mod error;
 pub mod executable;
 mod load;
@@ -24,10 +26,12 @@ pub mod record;
 mod save;
 mod staging;
 
+pub use edited::{PresentArtifact, read_present};
 pub use error::ArtifactError;
 pub use executable::{Accelerator, HostExecutable, HostKernel, KernelCode, Site};
 pub use load::read_manifest;
-pub use manifest::Manifest;
+pub use manifest::{BuildRecord, Manifest};
 pub use parameters::{ParamExtent, ParamInfo, ParamKind};
 pub use program::CompiledProgram;
+pub use save::RUN_SCRIPT;
 pub(crate) use save::{Companions, kernel_stem, new_directory};

@@ -60,7 +60,7 @@ impl CompiledProgram {
     }
 
     /// The same program, which now also lies in a directory.
-    pub(super) fn at(mut self, directory: PathBuf) -> CompiledProgram {
+    pub(crate) fn at(mut self, directory: PathBuf) -> CompiledProgram {
         self.output_dir = Some(directory.into());
         self
     }

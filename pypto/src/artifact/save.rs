@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::error::ArtifactError;
 use super::executable::KernelCode;
-use super::manifest::{FileRecord, MANIFEST, Manifest, SCHEMA};
+use super::manifest::{BuildRecord, FileRecord, MANIFEST, Manifest, SCHEMA};
 use super::program::CompiledProgram;
 use super::record::KernelRecord;
 use super::staging::{Staging, unique};
@@ -16,8 +16,8 @@ use crate::ir::text::{PrintOptions, print};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Companions {
     pub files: Vec<(String, Vec<u8>)>,
-    /// Whether programs are written without places in the source.
-    pub without_places: bool,
+    /// How the program was compiled; where it is not known, programs are written with places in the source.
+    pub build: Option<BuildRecord>,
 }
 
 impl CompiledProgram {
@@ -41,7 +41,7 @@ impl CompiledProgram {
     ) -> Result<CompiledProgram, ArtifactError> {
         let staging = Staging::beside(directory)?;
         let mut files = Files { staging: &staging, records: Vec::new() };
-        let print_options = PrintOptions { locations: !companions.without_places };
+        let print_options = PrintOptions { locations: companions.build.is_none_or(|build| build.places) };
         let text = |program: &Program| print(program, print_options).into_bytes();
         let source = self.program().map(|_| "ir/program.ir".to_owned());
         if let (Some(path), Some(program)) = (&source, self.program()) {
@@ -63,6 +63,7 @@ impl CompiledProgram {
         for (path, bytes) in &companions.files {
             files.add(path, bytes)?;
         }
+        files.add_script(RUN_SCRIPT, SCRIPT)?;
         let mut records = files.records;
         records.sort_by(|a, b| a.path.cmp(&b.path));
         let manifest = Manifest {
@@ -71,6 +72,7 @@ impl CompiledProgram {
             name: self.name().to_owned(),
             platform: self.platform(),
             machine: self.machine().to_owned(),
+            build: companions.build,
             params: self.params().to_vec(),
             orchestrations: self.orchestration_names().into_iter().map(str::to_owned).collect(),
             source,
@@ -86,6 +88,17 @@ impl CompiledProgram {
         Ok(self.clone().at(written))
     }
 }
+
+/// The file that runs an artifact again.
+pub const RUN_SCRIPT: &str = "debug/run.sh";
+
+const SCRIPT: &str = r#"#!/bin/sh
+# Runs this artifact again: with the inputs that were saved (`--save-inputs`) or recorded (`--dump-args`) in it, else with
+# generated ones. Files that were edited are rebuilt first. Arguments are those of `pypto replay`: see `pypto replay --help`.
+# PYPTO names the command where it is not on the path.
+directory=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd) || exit 3
+exec "${PYPTO:-pypto}" replay "$directory" "$@"
+"#;
 
 /// The path of a kernel's files, without the extension. Names of functions may be any text.
 pub fn kernel_stem(index: usize, name: &str) -> String {
@@ -126,9 +139,19 @@ struct Files<'a> {
 impl Files<'_> {
     fn add(&mut self, path: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
         self.staging.write(path, bytes)?;
+        self.record(path, bytes);
+        Ok(())
+    }
+
+    fn add_script(&mut self, path: &str, text: &str) -> Result<(), ArtifactError> {
+        self.staging.write_script(path, text)?;
+        self.record(path, text.as_bytes());
+        Ok(())
+    }
+
+    fn record(&mut self, path: &str, bytes: &[u8]) {
         let blake3 = blake3::hash(bytes).to_hex().to_string();
         self.records.push(FileRecord { path: path.to_owned(), bytes: bytes.len() as u64, blake3 });
-        Ok(())
     }
 }
 

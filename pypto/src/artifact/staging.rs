@@ -51,6 +51,22 @@ impl Staging {
         std::io::Write::write_all(&mut open, bytes).map_err(refused)
     }
 
+    /// Writes a file that may be executed.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn write_script(&self, path: &str, text: &str) -> Result<(), ArtifactError> {
+        self.write(path, text.as_bytes())?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let file = self.directory.join(path);
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&file, executable).map_err(|e| ArtifactError::io("make executable", &file, &e))?;
+        }
+        Ok(())
+    }
+
     /// Puts the directory in the target's place.
     ///
     /// # Errors

@@ -4,12 +4,13 @@ use std::time::Instant;
 
 use super::engine::engine;
 use super::error::CompileError;
+use super::hints::{Hint, hints};
 use super::host::{Built, Fallback, Listing, build, run_passes};
 use super::profile::Stage;
 use super::settings::{Output, Settings};
-use crate::artifact::{Companions, CompiledProgram, kernel_stem, new_directory};
+use crate::artifact::{BuildRecord, Companions, CompiledProgram, kernel_stem, new_directory};
 use crate::codegen::ascend::target_of;
-use crate::config::CompileOptions;
+use crate::config::{CompileOptions, DiagnosticPhase};
 use crate::diagnostics::Diagnostics;
 use crate::frontend::generic;
 use crate::frontend::instantiate::{describe, instantiate};
@@ -47,11 +48,16 @@ use crate::passes::pipeline::PassPipeline;
 /// ```
 ///
 /// # Errors
-/// What is wrong in the program or with an option; what an accelerator does not have; an artifact that
+/// What is wrong in the program or with an option; a program with several roots ([`Program::rooted_at`] gives one of
+/// them); what an accelerator does not have; an artifact that
 /// cannot be written. Nothing is written then.
 pub fn compile(program: &Program, options: &CompileOptions) -> Result<CompiledProgram, CompileError> {
     let settings = Settings::of(options)?;
     ir::verify(program)?;
+    if let roots @ [_, _, ..] = program.roots().as_slice() {
+        let roots = roots.iter().map(|root| (*root).to_owned()).collect();
+        return Err(CompileError::SeveralRoots { program: program.name.clone(), roots });
+    }
     let start = Instant::now();
     let built = build(program.clone(), &settings)?;
     finish(built, &settings, Some(program.clone()), &[], start).map(|compilation| compilation.artifact)
@@ -65,6 +71,8 @@ pub struct Compilation {
     pub fallbacks: Vec<Fallback>,
     /// How long the stages took.
     pub profile: Stage,
+    /// What costs time in the result.
+    pub hints: Vec<Hint>,
 }
 
 /// Makes the handle, and writes the artifact where that is asked for. `fixed` are the bits of scalars that the program was
@@ -82,27 +90,45 @@ fn finish(
     let machine = engine(settings.platform).machine();
     let artifact = CompiledProgram::of_build(executable, settings.platform, machine, source, fixed);
     let profile = Stage { name: name.clone(), duration: start.elapsed(), children: stages };
+    let hints = match settings.diagnostic_phase {
+        DiagnosticPhase::None => Vec::new(),
+        _ => hints(artifact.executable(), &fallbacks, &settings.disabled_hints),
+    };
     let directory = match &settings.output {
-        Output::None => return Ok(Compilation { artifact, fallbacks, profile }),
+        Output::None => return Ok(Compilation { artifact, fallbacks, profile, hints }),
         Output::Directory(directory) => directory.clone(),
         Output::New(root) => new_directory(root, &name),
     };
     let mut files: Vec<(String, Vec<u8>)> =
         dumps.into_iter().map(|(name, text)| (format!("passes_dump/{name}"), text.into_bytes())).collect();
-    for Listing { kernel, lir, ll } in listings {
-        let index = kernel_names.iter().position(|name| *name == kernel).unwrap_or_default();
-        let stem = kernel_stem(index, &kernel);
-        files.push((format!("{stem}.lir"), lir.into_bytes()));
-        files.push((format!("{stem}.ll"), ll.into_bytes()));
-    }
+    files.extend(listing_files(&kernel_names, listings));
     files.extend(more.into_iter().map(|(name, text)| (name, text.into_bytes())));
     if settings.profiling {
         files.push(("report/pipeline_profile.txt".to_owned(), profile.to_text().into_bytes()));
         files.push(("report/pipeline_profile.json".to_owned(), profile.to_json().into_bytes()));
     }
-    let companions = Companions { files, without_places: !settings.emit_source_loc };
+    if !hints.is_empty() {
+        let lines: String = hints.iter().map(|hint| format!("{hint}\n")).collect();
+        files.push(("report/perf_hints.log".to_owned(), lines.into_bytes()));
+    }
+    let companions = Companions { files, build: Some(build_record(settings)) };
     let artifact = artifact.save_with(&directory, &companions)?;
-    Ok(Compilation { artifact, fallbacks, profile })
+    Ok(Compilation { artifact, fallbacks, profile, hints })
+}
+
+/// The files of kernels' texts; `kernels` are the names in order.
+pub fn listing_files(kernels: &[String], listings: Vec<Listing>) -> Vec<(String, Vec<u8>)> {
+    let files = listings.into_iter().flat_map(|Listing { kernel, lir, ll }| {
+        let index = kernels.iter().position(|name| *name == kernel).unwrap_or_default();
+        let stem = kernel_stem(index, &kernel);
+        [(format!("{stem}.lir"), lir.into_bytes()), (format!("{stem}.ll"), ll.into_bytes())]
+    });
+    files.collect()
+}
+
+/// What the manifest tells of the settings.
+pub fn build_record(settings: &Settings) -> BuildRecord {
+    BuildRecord { strategy: settings.strategy, threads: settings.threads, places: settings.emit_source_loc }
 }
 
 /// The program of a specialization after the platform's passes.

@@ -13,6 +13,12 @@ pub enum CompileError {
     /// An option or an environment variable is wrong, or means nothing on the platform.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// More than one function can be called, and an artifact has one.
+    #[error(
+        "`{program}` has several functions that a call may start at: {}; compile one at a time: `compile(&program.rooted_at(\"{}\").unwrap(), ..)`",
+        .roots.join(", "), .roots.first().map_or("", String::as_str)
+    )]
+    SeveralRoots { program: String, roots: Vec<String> },
     /// The artifact could not be written; its directory is as it was.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),

@@ -55,12 +55,17 @@ pub struct Fallback {
 
 /// Runs the passes of the host.
 pub(super) fn run_passes(program: &mut Program, settings: &Settings) -> Result<PassReport, Diagnostics> {
+    pipeline(settings).run(program)
+}
+
+/// The passes of the host.
+pub fn pipeline(settings: &Settings) -> PassPipeline {
     let limits = Limits::for_threads(settings.threads);
     let pipeline = match settings.strategy {
         OptimizationStrategy::Default => PassPipeline::host(limits),
         OptimizationStrategy::DebugTileOptimization => PassPipeline::host_without_optimizations(limits),
     };
-    pipeline.options(pass_options(settings)).run(program)
+    pipeline.options(pass_options(settings))
 }
 
 /// How passes are run with these settings; dumps stay in memory until the artifact is written.
@@ -76,18 +81,35 @@ pub(super) fn pass_options(settings: &Settings) -> PassOptions {
 ///
 /// # Errors
 /// What the passes find wrong in the program; on an accelerator what it does not have, or what does not fit.
-pub fn build(mut program: Program, settings: &Settings) -> Result<Built, CompileError> {
+pub fn build(program: Program, settings: &Settings) -> Result<Built, CompileError> {
     if let (Some(arch), Some(mode)) = (settings.platform.backend_type(), settings.platform.execution_mode()) {
         return super::ascend::build(program, arch, mode, settings);
     }
+    rebuild(program, 0, settings, &|_, _| None)
+}
+
+/// Gives the object of a kernel if its LLVM text is one whose object is there already.
+pub type Reuse<'a> = dyn Fn(&str, &str) -> Option<Vec<u8>> + Sync + 'a;
+
+/// Compiles a program for the host that the first `passed` passes have run on already; `reuse` is asked before a kernel's
+/// text is compiled.
+///
+/// # Errors
+/// What the passes find wrong in the program.
+pub fn rebuild(
+    mut program: Program,
+    passed: usize,
+    settings: &Settings,
+    reuse: &Reuse<'_>,
+) -> Result<Built, CompileError> {
     let start = Instant::now();
-    let passes = run_passes(&mut program, settings)?;
+    let passes = pipeline(settings).after_first(passed).run(&mut program)?;
     let mut pass_stage = Stage::new("passes", start.elapsed());
     pass_stage.children = passes.timings.iter().map(|(name, duration)| Stage::new(*name, *duration)).collect();
     let start = Instant::now();
     let engine = engine(settings.platform);
     let listed = settings.output != Output::None;
-    let outcomes = in_parallel(&kernels(&program), |kernel| compile_kernel(kernel, engine, listed));
+    let outcomes = in_parallel(&kernels(&program), |kernel| compile_kernel(kernel, engine, listed, reuse));
     let mut code_stage = Stage::new("codegen", start.elapsed());
     let (mut kernels, mut listings, mut fallbacks) = (Vec::new(), Vec::new(), Vec::new());
     for outcome in outcomes {
@@ -143,11 +165,16 @@ struct Outcome {
     stage: Stage,
 }
 
-fn compile_kernel(function: &Function, engine: Engine, listed: bool) -> Result<Outcome, CompileError> {
+fn compile_kernel(
+    function: &Function,
+    engine: Engine,
+    listed: bool,
+    reuse: &Reuse<'_>,
+) -> Result<Outcome, CompileError> {
     let mut stage = Stage::new(format!("kernel_codegen:{}", function.name), Duration::ZERO);
     let start = Instant::now();
     let mut timed = |name: &str, since: Instant| stage.children.push(Stage::new(name, since.elapsed()));
-    let made = machine_code(function, engine, listed, &mut timed)?;
+    let made = machine_code(function, engine, listed, reuse, &mut timed)?;
     stage.duration = start.elapsed();
     Ok(match made {
         Made::Native(kernel, listing) => Outcome { kernel, fallback: None, listing, stage },
@@ -168,6 +195,7 @@ fn machine_code(
     function: &Function,
     engine: Engine,
     listed: bool,
+    reuse: &Reuse<'_>,
     timed: &mut impl FnMut(&str, Instant),
 ) -> Result<Made, CompileError> {
     let Engine::Native(target) = engine else { return Ok(Made::Interpreted(None)) };
@@ -187,7 +215,10 @@ fn machine_code(
     };
     timed("emit_llvm", start);
     let start = Instant::now();
-    let bytes = compile_text(lowered.module.target, &text).map_err(|error| internal(function, &error))?;
+    let bytes = match reuse(&function.name, &text) {
+        Some(bytes) => bytes,
+        None => compile_text(lowered.module.target, &text).map_err(|error| internal(function, &error))?,
+    };
     timed("llvm", start);
     let listing =
         listed.then(|| Listing { kernel: function.name.clone(), lir: print_module(&lowered.module), ll: text });

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use super::hints::HintCode;
 use crate::config::environment::Environment;
 use crate::config::{
     CompileOptions, ConfigError, DiagnosticPhase, MemoryPlanner, OptimizationStrategy, PassDumpLevel, Platform,
@@ -31,7 +32,9 @@ pub struct Settings {
     pub profiling: bool,
     pub diagnostic_phase: DiagnosticPhase,
     /// Warnings that are not wanted.
-    pub disabled_diagnostics: Vec<Code>,
+    pub disabled_warnings: Vec<Code>,
+    /// Hints that are not wanted.
+    pub disabled_hints: Vec<HintCode>,
     pub verification: VerificationLevel,
     pub output: Output,
     pub emit_source_loc: bool,
@@ -82,6 +85,7 @@ impl Settings {
         let platform = options.platform.or(environment.platform).unwrap_or(Platform::Host);
         check_platform(options, platform)?;
         let basic = if cfg!(debug_assertions) { VerificationLevel::Basic } else { VerificationLevel::None };
+        let (disabled_warnings, disabled_hints) = disabled(options)?;
         let mut settings = Settings {
             platform,
             strategy: options.strategy.unwrap_or(OptimizationStrategy::Default),
@@ -91,7 +95,8 @@ impl Settings {
                 .diagnostic_phase
                 .or(environment.diagnostic_phase)
                 .unwrap_or(DiagnosticPhase::PrePipeline),
-            disabled_diagnostics: disabled(options)?,
+            disabled_warnings,
+            disabled_hints,
             verification: options.verification_level.or(environment.verification_level).unwrap_or(basic),
             output: Output::None,
             emit_source_loc: options.emit_source_loc.or(environment.emit_source_loc).unwrap_or(true),
@@ -101,14 +106,17 @@ impl Settings {
         };
         settings.output = match &options.output_dir {
             Some(directory) => Output::Directory(directory.clone()),
-            None if options.dump_passes.is_some_and(|level| level != PassDumpLevel::None)
-                || options.profiling == Some(true) =>
-            {
+            None if options.dump_passes.is_some_and(|level| level != PassDumpLevel::None) || settings.profiling => {
                 Output::New(environment.build_dir.clone().unwrap_or_else(|| PathBuf::from("build_output")))
             }
             None => Output::None,
         };
         Ok(settings)
+    }
+
+    /// Whether a warning is wanted.
+    pub fn warns(&self, code: Code) -> bool {
+        self.diagnostic_phase != DiagnosticPhase::None && !self.disabled_warnings.contains(&code)
     }
 
     /// Whether an earlier result may stand in: not where an artifact with dumps and listings is wanted.
@@ -162,11 +170,22 @@ fn check_accelerator(options: &CompileOptions, platform: Platform) -> Result<(),
     Ok(())
 }
 
-fn disabled(options: &CompileOptions) -> Result<Vec<Code>, ConfigError> {
-    let list = options.disabled_diagnostics.iter().flatten();
-    list.map(|text| {
-        let unknown = || ConfigError::value("disabled_diagnostics", text, "codes that `pypto explain` lists");
-        codes::parse(text).ok_or_else(unknown)
-    })
-    .collect()
+/// Warnings, the others being errors.
+const WARNINGS: [Code; 1] = [codes::RECOMPILATION];
+
+fn disabled(options: &CompileOptions) -> Result<(Vec<Code>, Vec<HintCode>), ConfigError> {
+    let (mut warnings, mut hints) = (Vec::new(), Vec::new());
+    for text in options.disabled_diagnostics.iter().flatten() {
+        match (codes::parse(text).filter(|code| WARNINGS.contains(code)), HintCode::parse(text)) {
+            (Some(code), _) => warnings.push(code),
+            (None, Some(hint)) => hints.push(hint),
+            (None, None) => {
+                let names = |codes: &[Code]| codes.iter().map(|code| format!("`{code}`")).collect::<Vec<_>>();
+                let hints = HintCode::ALL.map(|hint| format!("`{}`", hint.name()));
+                let allowed = format!("warnings and hints: {}", [names(&WARNINGS), hints.to_vec()].concat().join(", "));
+                return Err(ConfigError::value("disabled_diagnostics", text, allowed));
+            }
+        }
+    }
+    Ok((warnings, hints))
 }

@@ -135,7 +135,7 @@ impl CompileOptions {
     pub fn validate(&self) -> Result<(), ConfigError> {
         for code in self.disabled_diagnostics.iter().flatten() {
             if !is_diagnostic_code(code) {
-                let allowed = "codes of the form `PTO0601`; `pypto explain` lists them";
+                let allowed = "codes of warnings and hints, such as `PTO0108` and `PH001`";
                 return Err(ConfigError::value("disabled_diagnostics", code, allowed));
             }
         }
@@ -150,5 +150,8 @@ impl CompileOptions {
 }
 
 fn is_diagnostic_code(text: &str) -> bool {
-    text.strip_prefix("PTO").is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+    let digits = |prefix: &str, count: usize| {
+        text.strip_prefix(prefix).is_some_and(|rest| rest.len() == count && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    digits("PTO", 4) || digits("PH", 3)
 }

@@ -17,6 +17,7 @@ pub mod index_expr;
 pub mod interpreter;
 pub mod loc;
 pub mod nodes;
+mod roots;
 pub mod scalars;
 pub mod text;
 pub mod types;

@@ -151,7 +151,7 @@ pub fn key(
 pub fn make(function: &'static Function, key: Key, settings: &Settings) -> Result<Variant> {
     let start = Instant::now();
     let Ready { host, origin, .. } = ready(function, &key, settings)?;
-    Ok(finish(function, key, host, origin, start))
+    Ok(finish(function, key, host, origin, start, settings))
 }
 
 /// As [`make`], with the executable kept as an artifact.
@@ -161,7 +161,7 @@ pub fn make(function: &'static Function, key: Key, settings: &Settings) -> Resul
 pub fn make_artifact(function: &'static Function, key: Key, settings: &Settings) -> Result<(Variant, CompiledProgram)> {
     let start = Instant::now();
     let Ready { artifact, host, origin } = ready(function, &key, settings)?;
-    Ok((finish(function, key, host, origin, start), artifact))
+    Ok((finish(function, key, host, origin, start, settings), artifact))
 }
 
 /// An artifact that was loaded.
@@ -185,7 +185,14 @@ fn ready(function: &'static Function, key: &Key, settings: &Settings) -> Result<
 }
 
 /// Counts the variant and tells of it.
-fn finish(function: &'static Function, key: Key, host: Arc<HostProgram>, origin: Origin, start: Instant) -> Variant {
+fn finish(
+    function: &'static Function,
+    key: Key,
+    host: Arc<HostProgram>,
+    origin: Origin,
+    start: Instant,
+    settings: &Settings,
+) -> Variant {
     events::count(if origin == Origin::Compiled { &events::COMPILED } else { &events::LOADED });
     let variant = Variant::new(function, key, host);
     let mut event = Event {
@@ -196,7 +203,7 @@ fn finish(function: &'static Function, key: Key, host: Arc<HostProgram>, origin:
         changes: Vec::new(),
         warning: None,
     };
-    remember(function, &mut event);
+    remember(function, &mut event, settings.warns(codes::RECOMPILATION));
     events::publish(&event);
     variant
 }
@@ -231,8 +238,8 @@ fn compile_now(function: &'static Function, key: &Key, settings: &Settings) -> R
     Ok(artifact)
 }
 
-/// Compares the key with the one before, and warns where variants multiply.
-fn remember(function: &'static Function, event: &mut Event) {
+/// Compares the key with the one before, and `warns` where variants multiply.
+fn remember(function: &'static Function, event: &mut Event, warns: bool) {
     let mut histories = memory().histories.lock().unwrap_or_else(PoisonError::into_inner);
     let history = histories.entry(std::ptr::from_ref(function) as usize).or_default();
     history.variants += 1;
@@ -244,7 +251,7 @@ fn remember(function: &'static Function, event: &mut Event) {
     for component in &components {
         history.taken.entry(component.what.clone()).or_default().insert(component.value.clone());
     }
-    if history.variants >= MANY_VARIANTS && history.variants.is_power_of_two() {
+    if warns && history.variants >= MANY_VARIANTS && history.variants.is_power_of_two() {
         event.warning = Some(many_variants(function, history, &components));
     }
 }

@@ -92,17 +92,25 @@ pub struct PassManager {
     context: PassContext,
     options: PassOptions,
     instruments: Vec<Arc<dyn Instrument>>,
+    /// How many passes at the start the program has gone through already.
+    passed: usize,
 }
 
 impl PassManager {
     /// A manager of these passes.
     pub fn new(passes: Vec<&'static Pass>, context: PassContext, options: PassOptions) -> PassManager {
-        PassManager { passes, context, options, instruments: Vec::new() }
+        PassManager { passes, context, options, instruments: Vec::new(), passed: 0 }
     }
 
     /// With one more that is told of every pass.
     pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> PassManager {
         self.instruments.push(instrument);
+        self
+    }
+
+    /// For a program that the first `count` passes have run on already, as a dump of it: only the others run.
+    pub fn after_first(mut self, count: usize) -> PassManager {
+        self.passed = count.min(self.passes.len());
         self
     }
 
@@ -113,9 +121,11 @@ impl PassManager {
     /// invalid; a dump that cannot be written.
     pub fn run_passes(&self, program: &mut Program) -> Result<PassReport, Diagnostics> {
         let mut report = PassReport::default();
-        let mut established = BTreeSet::new();
-        self.after("frontend", 0, program, &established, &mut report)?;
-        for (index, pass) in self.passes.iter().enumerate() {
+        let before = &self.passes[..self.passed];
+        let mut established: BTreeSet<Property> = before.iter().flat_map(|pass| pass.establishes).copied().collect();
+        let name = before.last().map_or("frontend", |pass| pass.name);
+        self.after(name, self.passed, program, &established, &mut report)?;
+        for (index, pass) in self.passes.iter().enumerate().skip(self.passed) {
             if let Some(missing) = pass.requires.iter().find(|p| !established.contains(*p)) {
                 let message =
                     format!("pass `{}` requires `{}`, which no pass before it establishes", pass.name, missing.name());

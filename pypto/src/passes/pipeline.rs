@@ -23,6 +23,7 @@ pub struct PassPipeline {
     context: PassContext,
     options: PassOptions,
     instruments: Vec<Arc<dyn Instrument>>,
+    passed: usize,
 }
 
 impl PassPipeline {
@@ -127,6 +128,13 @@ impl PassPipeline {
         self
     }
 
+    /// For a program that the first `count` passes have run on already, as a dump of it: [`PassPipeline::run`] runs the
+    /// others.
+    pub fn after_first(mut self, count: usize) -> PassPipeline {
+        self.passed = count;
+        self
+    }
+
     /// With one more that is told of every pass.
     pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> PassPipeline {
         self.instruments.push(instrument);
@@ -144,6 +152,7 @@ impl PassPipeline {
     /// See [`PassManager::run_passes`].
     pub fn run(&self, program: &mut Program) -> Result<PassReport, Diagnostics> {
         let manager = PassManager::new(self.passes.clone(), self.context, self.options.clone());
+        let manager = manager.after_first(self.passed);
         self.instruments.iter().cloned().fold(manager, PassManager::instrument).run_passes(program)
     }
 }

@@ -7,6 +7,7 @@ pub mod dfx;
 pub mod dispatch;
 pub mod error;
 pub mod execute;
+pub mod execute_compiled;
 pub mod interpreted;
 pub mod kernel;
 pub mod observe;
@@ -21,6 +22,9 @@ pub mod signature;
 mod simulated;
 pub mod validate;
 pub mod worker;
+
+#[allow(deprecated, reason = "programs that move from it find it where it was")]
+pub use execute_compiled::execute_compiled;
 
 pub use crate::config::{self, CompileOptions, DfxOptions, DistributedConfig, HarnessOptions, RunConfig, RunOptions};
 

@@ -1,4 +1,8 @@
-//! What the `pypto` binary does, as functions that return text.
+//! What the `pypto` command does, as functions of the library.
 
 pub mod doctor;
+pub mod execution;
 pub mod explain;
+pub mod replay;
+
+pub use execution::{execute_artifact_dir, execute_batch_manifest};

@@ -67,3 +67,20 @@ fn what_cannot_be_recorded_is_said() {
     let counters = DfxOptions { enable_pmu: Some(PmuEvent::Cache), ..DfxOptions::default() };
     assert!(with(counters).starts_with("`enable_pmu` is `5`, which means nothing on `host`"), "{}", with(counters));
 }
+
+#[test]
+fn typed_calls_record_what_their_configuration_asks_for() {
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = temporary.path().join("a");
+    let config = RunConfig::builder().save_kernels_dir(&directory).enable_dep_gen(true).build().unwrap();
+    let sample = Tensor::<f32, 2>::meta([8, 16]);
+    let typed = five_times.compile(&(&sample, &sample), &config).unwrap();
+    let (x, mut y) = (Tensor::<f32, 2>::full([8, 16], 1.0), Tensor::<f32, 2>::zeros([8, 16]));
+    typed.call((&x, &mut y)).unwrap();
+    assert_eq!(y.as_slice(), [5.0; 128]);
+    assert_eq!(read(&directory, "deps.json")["edges"].as_array().unwrap().len(), 2);
+    // Without a directory there is no place for it.
+    let config = RunConfig::builder().enable_dep_gen(true).build().unwrap();
+    let error = five_times.compile(&(&sample, &sample), &config).unwrap().call((&x, &mut y)).unwrap_err();
+    assert!(error.to_string().contains("compile it with an output directory"), "{error}");
+}

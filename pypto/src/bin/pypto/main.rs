@@ -1,38 +1,62 @@
 //! The `pypto` command.
 
+mod execute;
+mod progress;
+mod replay;
+
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
 use pypto::tools::{doctor, explain};
 
-const USAGE: &str = "\
-usage: pypto COMMAND
+/// Tools of PyPTO for Rust.
+#[derive(Parser)]
+#[command(name = "pypto", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
 
-  doctor         what this machine offers, and how kernels run on it
-  explain CODE   cause, example and fix of a diagnostic, such as PTO0203
-  explain        all codes
-";
+#[derive(Subcommand)]
+enum Command {
+    /// What this machine offers, and how kernels run on it.
+    Doctor,
+    /// Cause, example and fix of a diagnostic, such as PTO0203; all codes where none is given.
+    Explain { code: Option<String> },
+    /// Runs an artifact's directory, or a list of them, and compares results; compiles nothing.
+    ///
+    /// Exit codes: 0 all passed, 1 failed, 2 usage, 3 infrastructure.
+    ExecuteArtifact(Box<execute::Arguments>),
+    /// Runs an artifact again after files of it were edited by hand: makes anew what follows from the edits, and says so.
+    ///
+    /// An edited `kernels/*.ll` becomes an object; from an edited program (`ir/` or `passes_dump/`) on, passes run and code is
+    /// made. Exit codes as for execute-artifact.
+    Replay(Box<replay::Arguments>),
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let outcome = match arguments.as_slice() {
-        ["doctor"] => Ok(doctor::report()),
-        ["explain"] => Ok(explain::list()),
-        ["explain", code] => explain::explain(code).map(str::to_owned),
-        ["--help" | "-h" | "help"] => Ok(USAGE.to_owned()),
-        ["--version" | "-V"] => Ok(format!("pypto {}\n", env!("CARGO_PKG_VERSION"))),
-        _ => Err(USAGE.to_owned()),
-    };
-    // A reader that went away, as in `pypto explain | head`, is no error.
-    match outcome {
-        Ok(text) => {
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
-        }
-        Err(text) => {
-            let _ = std::io::stderr().write_all(text.as_bytes());
-            ExitCode::FAILURE
-        }
+    match Arguments::parse().command {
+        Command::Doctor => print(&doctor::report()),
+        Command::Explain { code: None } => print(&explain::list()),
+        Command::Explain { code: Some(code) } => match explain::explain(&code) {
+            Ok(page) => print(page),
+            Err(text) => {
+                complain(&text);
+                ExitCode::FAILURE
+            }
+        },
+        Command::ExecuteArtifact(arguments) => execute::run(*arguments),
+        Command::Replay(arguments) => replay::run(*arguments),
     }
+}
+
+/// Prints; a reader that went away, as in `pypto explain | head`, is no error.
+fn print(text: &str) -> ExitCode {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
 }

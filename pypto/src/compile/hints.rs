@@ -1,0 +1,109 @@
+//! Hints on performance: what a compilation found that costs time, and where. Each tells a fact of the result, so all of them
+//! are known once code is made. `report/perf_hints.log` has one a line.
+
+use std::fmt;
+
+use super::host::Fallback;
+use crate::artifact::{HostExecutable, KernelCode};
+use crate::ir::{Block, Function, IndexExpr, Loc, Type};
+use crate::ops::OpKind;
+
+/// The kinds of hints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HintCode {
+    /// PH001: a kernel runs by the interpreter although machine code was asked for.
+    Interpreted,
+    /// PH002: a kernel that takes long runs on one thread.
+    Serial,
+    /// PH003: a kernel only copies.
+    Copy,
+}
+
+impl HintCode {
+    /// Every kind, in order of codes.
+    pub const ALL: [HintCode; 3] = [HintCode::Interpreted, HintCode::Serial, HintCode::Copy];
+
+    /// `PH001` and so on.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HintCode::Interpreted => "PH001",
+            HintCode::Serial => "PH002",
+            HintCode::Copy => "PH003",
+        }
+    }
+
+    /// The kind of a code.
+    pub fn parse(text: &str) -> Option<HintCode> {
+        HintCode::ALL.into_iter().find(|code| code.name().eq_ignore_ascii_case(text))
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            HintCode::Interpreted => "interpreted kernel",
+            HintCode::Serial => "serial kernel",
+            HintCode::Copy => "copy",
+        }
+    }
+}
+
+/// Something that costs time. `Display` is its line: `[perf_hint PH002] serial kernel: .. at file:line:column`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hint {
+    pub code: HintCode,
+    pub text: String,
+    pub loc: Loc,
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[perf_hint {}] {}: {} at {}", self.code.name(), self.code.title(), self.text, self.loc)
+    }
+}
+
+/// Nanoseconds from which on more threads would pay.
+const LONG: f64 = 50_000.0;
+
+/// What costs time in an executable, in order of kernels, without the kinds that are `disabled`.
+pub fn hints(executable: &HostExecutable, fallbacks: &[Fallback], disabled: &[HintCode]) -> Vec<Hint> {
+    let mut all = Vec::new();
+    for kernel in &executable.kernels {
+        let function = executable.program.functions.iter().find(|function| function.name == kernel.name);
+        let Some(function) = function else { continue };
+        let mut hint = |code, text, loc| all.push(Hint { code, text, loc });
+        if let Some(Fallback { reason, .. }) = fallbacks.iter().find(|fallback| fallback.kernel == kernel.name) {
+            let text = format!("`{}` runs by the interpreter: {reason}", kernel.name);
+            hint(HintCode::Interpreted, text, function.loc);
+        }
+        let native = kernel.code != KernelCode::Interpreted;
+        if native && kernel.iterations == IndexExpr::Const(1) && kernel.cost > LONG {
+            let (name, time) = (&kernel.name, kernel.cost / 1e3);
+            let text =
+                format!("`{name}` takes about {time:.0} us on one thread: no outermost loop is known as parallel");
+            hint(HintCode::Serial, text, function.loc);
+        }
+        if let Some(store) = only_copies(function) {
+            hint(HintCode::Copy, format!("`{}` only copies from one tensor to another", kernel.name), store);
+        }
+    }
+    all.retain(|hint| !disabled.contains(&hint.code));
+    all
+}
+
+/// Where a function stores, if all that it stores is what it loads.
+fn only_copies(function: &Function) -> Option<Loc> {
+    fn look(function: &Function, block: &Block, loads: &mut bool, store: &mut Option<Loc>) -> bool {
+        block.ops.iter().all(|op| {
+            match op.kind {
+                OpKind::Load => *loads = true,
+                OpKind::Store => *store = store.or(Some(op.loc)),
+                // Another tile than a loaded one is computed.
+                _ if op.results.iter().any(|value| matches!(function.ty(*value), Type::Tile(_))) => return false,
+                _ => {}
+            }
+            op.regions.iter().all(|region| look(function, region, loads, store))
+        })
+    }
+    let (mut loads, mut store) = (false, None);
+    let copies = look(function, &function.body, &mut loads, &mut store);
+    store.filter(|_| copies && loads)
+}
