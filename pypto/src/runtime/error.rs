@@ -37,6 +37,9 @@ pub enum ErrorKind {
     /// An option or an environment variable has a value that it cannot have, or that means nothing on the platform.
     #[error("{0}")]
     Config(ConfigError),
+    /// The program is to be compiled another way.
+    #[error("{0}")]
+    Program(CompileError),
     /// An artifact's directory cannot be used or written.
     #[error("{0}")]
     Artifact(ArtifactError),
@@ -96,6 +99,7 @@ impl From<CompileError> for Error {
             CompileError::Config(error) => error.into(),
             CompileError::Artifact(error) => error.into(),
             CompileError::Internal(message) => Error::internal(message),
+            other @ CompileError::SeveralRoots { .. } => ErrorKind::Program(other).into(),
         }
     }
 }

@@ -19,7 +19,9 @@ pub enum ReplayError {
     #[error("{file} was edited, and nothing is made from it: {fix}")]
     WithoutEffect { file: String, fix: &'static str },
     /// Edits of an artifact for an accelerator.
-    #[error("{file} was edited, and artifacts for `{platform}` are not rebuilt from edited files: compile the program again")]
+    #[error(
+        "{file} was edited, and artifacts for `{platform}` are not rebuilt from edited files: compile the program again"
+    )]
     Platform { file: String, platform: Platform },
     /// The artifact without the edits, whose results are to be compared with, does not run.
     #[error("without the edits the artifact does not come to its end, so there is nothing to compare with: {0}")]
@@ -35,7 +37,9 @@ impl ReplayError {
     pub fn status(&self) -> Status {
         match self {
             ReplayError::Edited { .. } | ReplayError::Compile(_) | ReplayError::Original(_) => Status::Failed,
-            ReplayError::TwoPrograms { .. } | ReplayError::Platform { .. } | ReplayError::WithoutEffect { .. } => Status::Usage,
+            ReplayError::TwoPrograms { .. } | ReplayError::Platform { .. } | ReplayError::WithoutEffect { .. } => {
+                Status::Usage
+            }
             ReplayError::Execution(error) => error.status(),
         }
     }
