@@ -52,10 +52,12 @@ impl Lowering<'_> {
 
     /// A handle on the same tile that is valid as far as given.
     pub(super) fn with_valid(&mut self, handle: Value, valid: [Value; 2]) -> Outcome<Value> {
-        match self.valid_of.get(&handle) {
-            Some(known) if *known != valid => self.leading(handle, valid),
-            _ => Ok(handle),
-        }
+        let fits = match self.valid_of.get(&handle) {
+            Some(known) => *known == valid,
+            // An alias: its type tells, where the extents are known.
+            None => self.tile_ty(handle)?.valid.iter().zip(valid).all(|(n, v)| n.is_some() && *n == self.known(v)),
+        };
+        if fits { Ok(handle) } else { self.leading(handle, valid) }
     }
 
     /// The tile that a window is over.

@@ -291,11 +291,10 @@ impl Lowering<'_> {
                 let numbers = self.converted(&x, comparable, "NONE")?;
                 self.numbers_as_mask(&numbers)?
             }
-            (from, to) if from == to && from != DType::F32 => x,
+            (from, to) if from == to => x,
             (from, to) => {
                 let mode = match op.attrs.round() {
                     Round::None if from.is_float() && !to.is_float() => "TRUNC",
-                    Round::None if from == to => "NONE",
                     Round::None | Round::Rint => "RINT",
                     Round::Round => "ROUND",
                     Round::Floor => "FLOOR",
