@@ -65,7 +65,10 @@ fn kernels_with_dynamic_extents_and_results_come_back() {
 #[test]
 fn reading_needs_no_llvm() {
     let place = tempfile::tempdir().unwrap();
-    written(&program("scale", "2.0"), &place.path().join("a"));
+    if !written(&program("scale", "2.0"), &place.path().join("a")).interpreted_kernels().is_empty() {
+        // Without machine code in the artifact there is nothing to show.
+        return;
+    }
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "round_trip::child_without_llvm", "--ignored"])
         .env("PYPTO_LLVM", "/nowhere")
