@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use super::blocks::LoopPlan;
 use super::placement::{self, Placement};
 use super::plan::{Group, Run};
 use crate::ir::{Attr, AttrKey, Attrs, Block, DType, Extent, Function, Loc, LoopKind, Op, TileType, Type, ValueId};
@@ -38,25 +37,41 @@ pub fn group(run: &Run<'_>, group: &Group, holders: &Holders, function: &mut Fun
         emitter.member(index);
     }
     let body = emitter.ops;
-    wrap(&group.loops, &indices, group.sequential, body, function, loc, out);
+    let ends: Vec<Extent> = (0..group.loops.len()).map(|number| end(run, group, number)).collect();
+    wrap(group, &ends, &indices, body, function, loc, out);
+}
+
+/// Where a loop ends: behind a valid part of known extent, there are only blocks without elements.
+fn end(run: &Run<'_>, group: &Group, number: usize) -> Extent {
+    let whole = group.loops[number].extent;
+    let effects =
+        group.members.iter().filter(|(index, _)| run.ops[**index].results.is_empty() || group.stored.contains(index));
+    let valid = |(index, p): (&usize, &Placement)| {
+        let axis = p.iter().position(|placed| *placed == Some(number))?;
+        run.valid(*index).get(axis)?.constant()
+    };
+    match effects.map(valid).collect::<Option<Vec<i64>>>() {
+        Some(valid) => valid.into_iter().max().map_or(whole, Extent::Const),
+        None => whole,
+    }
 }
 
 /// Nests the body in the loops.
 fn wrap(
-    loops: &[LoopPlan],
+    group: &Group,
+    ends: &[Extent],
     indices: &[ValueId],
-    sequential: bool,
     body: Vec<Op>,
     function: &mut Function,
     loc: Loc,
     out: &mut Vec<Op>,
 ) {
-    let kind = if sequential { LoopKind::Sequential } else { LoopKind::Parallel };
+    let kind = if group.sequential { LoopKind::Sequential } else { LoopKind::Parallel };
     let mut body = body;
-    for (plan, index) in loops.iter().zip(indices).rev() {
+    for ((plan, end), index) in group.loops.iter().zip(ends).zip(indices).rev() {
         let mut around = Vec::new();
         let lower = index_constant(function, 0, &mut around, loc);
-        let upper = match plan.extent {
+        let upper = match *end {
             Extent::Const(n) => index_constant(function, n, &mut around, loc),
             Extent::Value(v) => v,
         };

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::blocks::{self, LoopPlan};
 use super::placement::{self, Placement, is_leaf};
-use crate::ir::{Extent, Function, Op, ValueId};
+use crate::ir::{Extent, Function, Op, TileType, ValueId};
 use crate::ops::OpKind;
 use crate::passes::tensor_tiling::Limits;
 
@@ -64,9 +64,17 @@ impl<'a> Run<'a> {
 
     /// Extents of the tile that an operation makes or stores.
     pub fn dims(&self, index: usize) -> Vec<Extent> {
+        self.tile(index).map(|t| t.dims.clone()).unwrap_or_default()
+    }
+
+    /// Valid extents of the tile that an operation makes or stores.
+    pub fn valid(&self, index: usize) -> Vec<Extent> {
+        self.tile(index).map(|t| t.valid.clone()).unwrap_or_default()
+    }
+
+    fn tile(&self, index: usize) -> Option<&'a TileType> {
         let op = &self.ops[index];
-        let value = if op.results.is_empty() { op.operands[0] } else { op.results[0] };
-        self.function.ty(value).as_tile().map(|t| t.dims.clone()).unwrap_or_default()
+        self.function.ty(if op.results.is_empty() { op.operands[0] } else { op.results[0] }).as_tile()
     }
 }
 
