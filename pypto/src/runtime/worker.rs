@@ -11,6 +11,7 @@ use super::device_tensor::{DeviceTensor, Usage};
 use super::dispatch::{LoadedProgram, dispatch};
 use super::error::{Error, Result};
 use crate::artifact::CompiledProgram;
+use crate::config::environment::Environment;
 use crate::config::{Platform, RunOptions};
 use crate::ir::DType;
 use crate::language::DynamicTensor;
@@ -70,14 +71,14 @@ struct Shared {
 }
 
 impl ChipWorker {
-    /// A worker for `options.platform` (default: the host) whose dispatches run with these options.
+    /// A worker for `options.platform` (default: what artifacts are compiled for by default) whose dispatches run with these options.
     ///
     /// # Errors
     /// Options that its platform cannot honour; a platform that this machine is not.
     pub fn new(options: impl Into<RunOptions>) -> Result<ChipWorker> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let options = options.into();
-        let platform = options.platform.unwrap_or(Platform::Host);
+        let platform = options.platform.or(Environment::process()?.platform).unwrap_or(Platform::Host);
         options.check_for(platform)?;
         if !platform.is_host() {
             let problem = "is not a device of this machine; a worker is made for `host` or `interpreter`";

@@ -74,6 +74,7 @@ const ELSEWHERE: &[(pypto::diagnostics::Code, &str)] = &[
     (codes::IR_TEXT, "tested with the parser"),
     (codes::IR_INVALID, "tested with the verifier"),
     (codes::RUN_FAILED, "needs a run: tested with calls"),
+    (codes::DEVICE, "needs a device: tested with accelerators"),
 ];
 
 macro_rules! cases {
