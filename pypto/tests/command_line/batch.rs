@@ -90,3 +90,26 @@ fn wrong_manifests_run_nothing() {
         assert!(!results.exists());
     }
 }
+
+#[test]
+fn any_end_of_a_journal_is_read_or_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let (manifest, results) = (manifest(place.path()), place.path().join("results.jsonl"));
+    pypto(&[&"execute-artifact", &"--batch-manifest", &manifest, &"--results", &results]);
+    let whole = std::fs::read(&results).unwrap();
+    let begin = whole.iter().position(|byte| *byte == b'\n').unwrap();
+    for end in 0..whole.len() {
+        std::fs::write(&results, &whole[..end]).unwrap();
+        let journal = read_journal(&results);
+        assert_eq!(journal.is_ok(), end > begin, "{end}: {journal:?}");
+        let unfinished = |journal: &pypto::tools::execution::Journal| {
+            journal.entries.iter().filter(|state| **state == EntryState::Unfinished).count()
+        };
+        assert!(journal.is_err() || unfinished(&journal.unwrap()) <= 1);
+    }
+    // Damage within is refused, with its line.
+    let mut damaged = whole.clone();
+    damaged[begin + 3] = 0xff;
+    std::fs::write(&results, damaged).unwrap();
+    assert!(read_journal(&results).unwrap_err().to_string().contains("results.jsonl:2: "));
+}
