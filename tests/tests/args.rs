@@ -146,7 +146,9 @@ fn structs_are_written_through_their_borrows() {
         call(Update { input: &input, state: &mut state, output: &mut output });
         (state.to_vec(), output.to_vec())
     };
-    let compiled = run(&|u| drop(update(u, 2.0).unwrap()));
+    let compiled = run(&|u| {
+        update(u, 2.0).unwrap();
+    });
     assert_eq!(compiled, run(&|u| update.eager((u, 2.0))));
     assert_eq!((compiled.0[3], compiled.1[3]), (5.0, 25.0));
 }
