@@ -102,7 +102,12 @@ fn methods_exist() {
             if name.is_empty() || !(after.starts_with('(') || after.starts_with("::<")) {
                 continue;
             }
-            let exists = [format!("pub fn {name}<"), format!("pub fn {name}("), format!("            {name} = ")];
+            let exists = [
+                format!("pub fn {name}<"),
+                format!("pub fn {name}("),
+                format!("\n    {name} = "),
+                format!("\n    {name} ["),
+            ];
             assert!(exists.iter().any(|spelling| text.contains(spelling)), "`{}`: no method `{name}`", kind.name());
         }
     }
