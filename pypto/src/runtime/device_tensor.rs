@@ -23,6 +23,7 @@ pub(super) struct Usage {
 pub struct DeviceTensor {
     dtype: DType,
     dims: Vec<i64>,
+    strides: Vec<i64>,
     bytes: usize,
     buffer: Buffer,
     owner: NonZeroU64,
@@ -41,7 +42,8 @@ impl DeviceTensor {
         unsafe { data.write_bytes(0, bytes) };
         usage.tensors.fetch_add(1, Ordering::Relaxed);
         usage.bytes.fetch_add(bytes, Ordering::Relaxed);
-        Ok(DeviceTensor { dtype, dims: dims.to_vec(), bytes, buffer, owner, usage })
+        let strides = Shape::new(dims).row_major_strides().iter().copied().collect();
+        Ok(DeviceTensor { dtype, dims: dims.to_vec(), strides, bytes, buffer, owner, usage })
     }
 
     /// The element type.
@@ -72,10 +74,9 @@ impl DeviceTensor {
     }
 
     fn to_argument(&self, mutable: bool) -> Argument<'_> {
-        let strides: Vec<i64> = Shape::new(&self.dims).row_major_strides().iter().copied().collect();
         // SAFETY: the buffer is this tensor's, which stays borrowed, mutably where `mutable`.
         let mut argument =
-            unsafe { TensorArgument::new(self.dtype, &self.dims, &strides, self.buffer.start(), mutable) };
+            unsafe { TensorArgument::new(self.dtype, &self.dims, &self.strides, self.buffer.start(), mutable) };
         argument.worker = Some(self.owner);
         Argument::Tensor(argument)
     }

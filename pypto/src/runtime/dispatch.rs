@@ -112,6 +112,17 @@ pub(super) fn dispatch(
     worker: Option<NonZeroU64>,
 ) -> Result<Vec<DynamicTensor>> {
     options.check_for(program.platform())?;
+    dispatch_checked(program, loaded, arguments, options, worker)
+}
+
+/// As [`dispatch`], with options that the program's platform can honour.
+pub(super) fn dispatch_checked(
+    program: &CompiledProgram,
+    loaded: &LoadedProgram,
+    arguments: &[Argument<'_>],
+    options: &RunOptions,
+    worker: Option<NonZeroU64>,
+) -> Result<Vec<DynamicTensor>> {
     check_owners(program, arguments, worker)?;
     observed(program, options, |execution| run(program, loaded, arguments, execution))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::device_tensor::{DeviceTensor, Usage};
-use super::dispatch::{LoadedProgram, dispatch};
+use super::dispatch::{LoadedProgram, dispatch, dispatch_checked};
 use super::error::{Error, Result};
 use crate::artifact::CompiledProgram;
 use crate::config::environment::Environment;
@@ -281,8 +281,9 @@ impl RegistrationHandle {
     /// As [`Worker::run`].
     pub fn call<A: CallArguments>(&self, arguments: A) -> Result<Vec<DynamicTensor>> {
         self.worker.check_open()?;
+        // The worker's options were checked when it was made, and the platforms at the registration.
         let Shared { id, options, .. } = &*self.worker.shared;
-        arguments.with(|arguments| dispatch(&self.program, &self.loaded, arguments, options, Some(*id)))
+        arguments.with(|arguments| dispatch_checked(&self.program, &self.loaded, arguments, options, Some(*id)))
     }
 
     /// The artifact.
