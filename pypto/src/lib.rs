@@ -12,6 +12,7 @@ pub mod frontend;
 pub mod golden;
 pub mod ir;
 pub mod jit;
+pub mod kernels;
 pub mod language;
 pub mod ops;
 pub mod passes;

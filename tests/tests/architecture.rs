@@ -19,7 +19,9 @@ const LAYERS: &[&[&str]] = &[
     &["compile", "artifact"],
     &["runtime"],
     &["jit"],
-    &["tools", "bin", "prelude"],
+    &["prelude"],
+    &["kernels"],
+    &["tools", "bin"],
 ];
 
 /// Uses of a higher layer that are meant: who, whom, and why.

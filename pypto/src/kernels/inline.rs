@@ -1,0 +1,103 @@
+//! Functions on tiles for the bodies of kernels: they are expanded where they are called, so they fuse with what stands
+//! around them.
+
+use crate::prelude::*;
+
+/// `exp(x)` of each row, divided by its sum; `[M, N]` to `[M, N]`. Rows are shifted by their maximum first, so nothing
+/// overflows.
+///
+/// ```
+/// use pypto::prelude::*;
+/// let x = Tile::full([1, 4], 1000.0f32);
+/// assert_eq!(pypto::kernels::inline::softmax_rows(x).to_vec(), [0.25; 4]);
+/// ```
+#[pypto::function(inline)]
+pub fn softmax_rows(x: Tile<f32>) -> Tile<f32> {
+    let e = (x - x.row_max()).exp();
+    e / e.row_sum()
+}
+
+/// `x - log(sum(exp(x)))` of each row; `[M, N]` to `[M, N]`.
+///
+/// ```
+/// use pypto::prelude::*;
+/// let x = Tile::full([1, 2], 1000.0f32);
+/// assert_eq!(pypto::kernels::inline::log_softmax_rows(x).to_vec(), [-std::f32::consts::LN_2; 2]);
+/// ```
+#[pypto::function(inline)]
+pub fn log_softmax_rows(x: Tile<f32>) -> Tile<f32> {
+    let shifted = x - x.row_max();
+    shifted - shifted.exp().row_sum().log()
+}
+
+/// The exact GELU: `x / 2 * (1 + erf(x / sqrt(2)))`.
+///
+/// ```
+/// use pypto::prelude::*;
+/// assert_eq!(pypto::kernels::inline::gelu(Tile::full([1, 1], 0.0f32)).to_vec(), [0.0]);
+/// ```
+#[pypto::function(inline)]
+pub fn gelu(x: Tile<f32>) -> Tile<f32> {
+    0.5 * x * (1.0 + (x * std::f32::consts::FRAC_1_SQRT_2).erf())
+}
+
+/// The GELU that approximates the error function by a hyperbolic tangent:
+/// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`.
+///
+/// ```
+/// use pypto::prelude::*;
+/// assert_eq!(pypto::kernels::inline::gelu_tanh(Tile::full([1, 1], 0.0f32)).to_vec(), [0.0]);
+/// ```
+#[pypto::function(inline)]
+pub fn gelu_tanh(x: Tile<f32>) -> Tile<f32> {
+    let inner = std::f32::consts::FRAC_2_SQRT_PI * std::f32::consts::FRAC_1_SQRT_2 * (x + 0.044715 * (x * x * x));
+    0.5 * x * (1.0 + inner.tanh())
+}
+
+/// `x * sigmoid(x)`.
+///
+/// ```
+/// use pypto::prelude::*;
+/// assert_eq!(pypto::kernels::inline::silu(Tile::full([1, 1], 200.0f32)).to_vec(), [200.0]);
+/// ```
+#[pypto::function(inline)]
+pub fn silu(x: Tile<f32>) -> Tile<f32> {
+    x * x.sigmoid()
+}
+
+/// One step of attention with a running softmax: takes a block of scaled `scores`, `[M, N]`, and its `values`, `[N, D]`,
+/// into the running row maxima, `[M, 1]`, row sums, `[M, 1]`, and weighted sums, `[M, D]`, and gives those three back.
+/// Scores of `f32::MIN` and less are masked.
+///
+/// Start with maxima of `f32::MIN` and zeros, end with [`attended`].
+///
+/// ```
+/// use pypto::kernels::inline::{attend, attended};
+/// use pypto::prelude::*;
+///
+/// let (maxima, sums, acc) = (Tile::full([1, 1], f32::MIN), Tile::zeros([1, 1]), Tile::zeros([1, 2]));
+/// let (scores, values) = (Tile::zeros([1, 4]), Tile::full([4, 2], 3.0f32));
+/// let (_, sums, acc) = attend(maxima, sums, acc, scores, values);
+/// assert_eq!(attended(sums, acc).to_vec(), [3.0, 3.0]);
+/// ```
+#[pypto::function(inline)]
+pub fn attend<T: Element>(
+    maxima: Tile<f32>,
+    sums: Tile<f32>,
+    acc: Tile<f32>,
+    scores: Tile<f32>,
+    values: Tile<T>,
+) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
+    let highest = maxima.max(scores.row_max());
+    let weights = select(scores.le(f32::MIN), 0.0, (scores - highest).exp());
+    let correction = (maxima - highest).exp();
+    let sums = sums * correction + weights.row_sum();
+    let acc = acc * correction + matmul(weights.cast::<T>(), values).cast::<f32>();
+    (highest, sums, acc)
+}
+
+/// What attention gives: `acc / sums`, and zeros for rows that attended to nothing. See [`attend`].
+#[pypto::function(inline)]
+pub fn attended(sums: Tile<f32>, acc: Tile<f32>) -> Tile<f32> {
+    select(sums.le(0.0), 0.0, acc / sums)
+}

@@ -1,0 +1,63 @@
+//! Linear layers on 8-bit integers.
+
+use crate::prelude::*;
+
+/// Quantizes each row of `x`, `[M, N]` of a float type, to 8-bit integers: `scale`, `[M, 1]`, is its largest magnitude divided
+/// by 127, and `q` is `x / scale` rounded to the nearest, ties to even. A row of zeros has scale 0.
+///
+/// ```
+/// use pypto::prelude::*;
+/// let x = Tensor::from_vec(vec![-254.0f32, 3.0], [1, 2]);
+/// let (mut q, mut scale) = (Tensor::zeros([1, 2]), Tensor::zeros([1, 1]));
+/// pypto::kernels::quantize_rows(&x, &mut q, &mut scale)?;
+/// assert_eq!((q.to_vec(), scale.to_vec()), (vec![-127, 2], vec![2.0]));
+/// # Ok::<(), pypto::Error>(())
+/// ```
+#[pypto::jit(meta(TM = 16))]
+pub fn quantize_rows<T: Element>(
+    #[shape(dyn M, N)] x: &Tensor<T, 2>,
+    #[out]
+    #[shape(dyn M, N)]
+    q: &mut Tensor<i8, 2>,
+    #[out]
+    #[shape(dyn M, 1)]
+    scale: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([M, N], [TM, N]) {
+        let t = x.load(at).cast::<f32>();
+        let step = t.abs().row_max() / 127.0;
+        // Of a row of zeros this is 0 / 0, and NaN becomes 0.
+        q.store(at, (t / step).cast_with::<i8>(Round::Rint));
+        scale.store([at.offset(0), 0], step);
+    }
+}
+
+/// `x @ w^T` on 8-bit integers, summed in i32 and scaled back: `x` is `[M, K]` with a scale for each row, `[M, 1]`; `w` is `[N, K]`
+/// with a scale for each output, `[1, N]`; `y` is `[M, N]` of a float type.
+///
+/// ```
+/// use pypto::prelude::*;
+/// let (x, w) = (Tensor::full([1, 3], 100i8), Tensor::full([2, 3], -100i8));
+/// let (x_scale, w_scale) = (Tensor::full([1, 1], 0.01f32), Tensor::full([1, 2], 0.5f32));
+/// let mut y = Tensor::<f32, 2>::zeros([1, 2]);
+/// pypto::kernels::w8a8_linear(&x, &x_scale, &w, &w_scale, &mut y)?;
+/// assert_eq!(y.to_vec(), [-150.0; 2]);
+/// # Ok::<(), pypto::Error>(())
+/// ```
+#[pypto::jit(meta(TM = 64, TN = 64))]
+pub fn w8a8_linear<T: Element>(
+    #[shape(dyn M, K)] x: &Tensor<i8, 2>,
+    #[shape(dyn M, 1)] x_scale: &Tensor<f32, 2>,
+    #[shape(N, K)] w: &Tensor<i8, 2>,
+    #[shape(1, N)] w_scale: &Tensor<f32, 2>,
+    #[out]
+    #[shape(dyn M, N)]
+    y: &mut Tensor<T, 2>,
+) {
+    for at in tiles([M, N], [TM, TN]) {
+        let (i, j) = (at.offset(0), at.offset(1));
+        let sums = matmul(x.tile([i, 0], [TM, K]), w.tile([j, 0], [TN, K]).t()).cast::<f32>();
+        let scales = x_scale.tile([i, 0], [TM, 1]) * w_scale.tile([0, j], [1, TN]);
+        y.store(at, (sums * scales).cast::<T>());
+    }
+}

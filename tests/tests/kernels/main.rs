@@ -1,0 +1,7 @@
+//! `pypto::kernels`: eager, interpreted and compiled results are equal bit for bit, and near a reference in f64, over odd
+//! extents and the float types.
+
+mod attention;
+mod every_way;
+mod models;
+mod rows;
