@@ -1,5 +1,6 @@
-//! Linear layers on 8-bit integers.
+//! Linear layers on 8-bit integers and floats.
 
+use super::inline::{e8m0_decode, f8e4m3_decode};
 use crate::prelude::*;
 
 /// Quantizes each row of `x`, `[M, N]` of a float type, to 8-bit integers: `scale`, `[M, 1]`, is its largest magnitude divided
@@ -60,4 +61,45 @@ pub fn w8a8_linear<T: Element>(
         let scales = x_scale.tile([i, 0], [TM, 1]) * w_scale.tile([0, j], [1, TN]);
         y.store(at, (sums * scales).cast::<T>());
     }
+}
+
+/// `x @ w^T` on 8-bit floats with a scale for every 32 elements along K: `x`, `[M, K]`, and `w`, `[N, K]`, hold f8e4m3 as `u8`, their
+/// scales, `[M, K / 32]` and `[N, K / 32]`, hold e8m0; `y` is `[M, N]` of a float type. Products are of the decoded numbers, in f32.
+///
+/// # Errors
+/// K is a multiple of 32, and there are K / 32 scales.
+///
+/// ```
+/// use pypto::prelude::*;
+/// let (x, w) = (Tensor::full([1, 32], 0x38u8), Tensor::full([2, 32], 0xb8u8)); // 1 and -1
+/// let (x_scale, w_scale) = (Tensor::full([1, 1], 128u8), Tensor::full([2, 1], 127u8)); // 2 and 1
+/// let mut y = Tensor::<f32, 2>::zeros([1, 2]);
+/// pypto::kernels::mx_linear(&x, &x_scale, &w, &w_scale, &mut y)?;
+/// assert_eq!(y.to_vec(), [-64.0; 2]);
+/// # Ok::<(), pypto::Error>(())
+/// ```
+#[pypto::jit(meta(TM = 64, TN = 64))]
+pub fn mx_linear<T: Element>(
+    #[shape(dyn M, K)] x: &Tensor<u8, 2>,
+    #[shape(dyn M, GROUPS)] x_scale: &Tensor<u8, 2>,
+    #[shape(N, K)] w: &Tensor<u8, 2>,
+    #[shape(N, GROUPS)] w_scale: &Tensor<u8, 2>,
+    #[out]
+    #[shape(dyn M, N)]
+    y: &mut Tensor<T, 2>,
+) {
+    static_assert!(GROUPS * 32 == K, "there is a scale for every 32 elements along K");
+    for at in tiles([M, N], [TM, TN]) {
+        let (i, j) = (at.offset(0), at.offset(1));
+        let a = block_scaled(x.tile([i, 0], [TM, K]), x_scale.tile([i, 0], [TM, GROUPS]));
+        let b = block_scaled(w.tile([j, 0], [TN, K]), w_scale.tile([j, 0], [TN, GROUPS]));
+        y.store(at, matmul(a, b.t()).cast::<T>());
+    }
+}
+
+/// The numbers of f8e4m3 with a scale of e8m0 for every 32 of them.
+#[pypto::function(inline)]
+fn block_scaled(bits: Tile<u8>, scales: Tile<u8>) -> Tile<f32> {
+    let group = Tile::<i32>::iota([1, bits.dim(1)], 1, 0) >> 5;
+    f8e4m3_decode(bits) * e8m0_decode(scales).gather(group)
 }

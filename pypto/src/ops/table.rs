@@ -78,6 +78,8 @@ pub enum Class {
     Create,
     /// A tile rearranged, cut, joined or re-typed in its extents.
     Layout,
+    /// Elements of the last dimension chosen, placed or ordered by values.
+    Permute,
     /// A product of matrices.
     Matmul,
     /// Moves data between a tensor and a tile.
@@ -233,6 +235,10 @@ ops! {
     /// Conversion to attribute `dtype` with attribute `round`. Floats saturate to integers, NaN becomes 0; integers wrap.
     Cast = "cast" Cast ("x") Any Pure "pto.tcvt";
 
+    /// The bits of each element as attribute `dtype`, which is as wide. A NaN gives the bits of the quiet NaN without a
+    /// sign, so that all targets agree.
+    Bitcast = "bitcast" Cast ("x") Number Pure;
+
     // ---- reductions: only the valid region counts; an empty region gives the identity ----
     /// Sum of each row: 32 interleaved partial sums, combined as a tree; f16 and bf16 accumulate in f32.
     RowSum = "row_sum" RowReduce ("x") Number Pure "pto.trowsum";
@@ -282,6 +288,18 @@ ops! {
     Fillpad = "fillpad" Layout ("x", "value") Any Pure "pto.tfillpad";
     /// The same elements with another valid extent: that of the result type.
     SetValid = "set_valid" Layout ("x") Any Pure;
+
+    // ---- elements of rows by index ----
+    /// Elements of each row by index: `(x, index)` with an `i32` tile; element `[.., i, k]` of the result is
+    /// `x[.., i, index[.., i, k]]`. Leading extents of 1 repeat. An index outside of the valid part stops the kernel.
+    Gather = "gather" Permute ("x", "index") Any Fails;
+    /// A tile with elements of each row replaced by index: `(target, index, source)` with an `i32` tile; element
+    /// `[.., i, index[.., i, k]]` becomes `source[.., i, k]`, later ones win. Leading extents of 1 of index and source repeat.
+    /// An index outside of the target stops the kernel.
+    Scatter = "scatter" Permute ("target", "index", "source") Any Fails;
+    /// For each row the indices that put it in falling order, as `i32`; equal elements keep their order, a NaN counts as
+    /// the largest. Only the valid part of a row takes part.
+    RowArgsort = "row_argsort" Permute ("x") Any Pure;
 
     // ---- products ----
     /// `a @ b`, accumulated in f32 (integers: i32) in blocks of 256 along K. Rank 3 multiplies batch by batch.

@@ -3,5 +3,6 @@
 
 mod attention;
 mod every_way;
+mod inline;
 mod models;
 mod rows;

@@ -27,7 +27,7 @@ The numeric contract is [numerics.md](numerics.md).
 ";
 
 /// The classes in the order of the page.
-const CLASSES: [Class; 19] = [
+const CLASSES: [Class; 20] = [
     Class::Unary,
     Class::Binary,
     Class::Compare,
@@ -39,6 +39,7 @@ const CLASSES: [Class; 19] = [
     Class::ColArg,
     Class::Create,
     Class::Layout,
+    Class::Permute,
     Class::Matmul,
     Class::Transfer,
     Class::Element,
@@ -94,6 +95,12 @@ fn described(class: Class) -> (&'static str, &'static str) {
              (`assemble`), exchanged (`transpose`), added along the axis (`concat`), or the operand's. Valid extents follow \
              their elements; where none would fit, the operation demands a full tile.",
         ),
+        Class::Permute => (
+            "Elements of rows by index",
+            "A row is the last dimension; indices are of `i32`. `gather` has the extents of the index, with leading ones as \
+             those of an elementwise operation, and is valid where index and row are; `scatter` is as its target; an order \
+             has the extents of its operand.",
+        ),
         Class::Matmul => (
             "Products of matrices",
             "`[M, K]` and `[K, N]` of one element type, or `[B, M, K]` and `[B, K, N]`; the result is of `f32` for floats \
@@ -121,6 +128,7 @@ fn attributes(kind: OpKind) -> &'static str {
     match kind {
         OpKind::Constant => "`value`, `dtype`",
         OpKind::Cast => "`dtype`, `round`",
+        OpKind::Bitcast => "`dtype`",
         OpKind::Iota | OpKind::Concat => "`axis`",
         OpKind::Matmul | OpKind::MatmulAcc | OpKind::MatmulBias => "`transpose_a`, `transpose_b`",
         OpKind::Alloc => "`dtype`",

@@ -29,6 +29,10 @@ pub fn is_in_kernels(kind: OpKind) -> bool {
 pub fn ask(kind: OpKind, dtype: DType, target: &'static Target) -> Answer {
     let targets: Vec<DType> = match kind.class() {
         // Of the types that the target has at all.
+        Class::Cast if kind == OpKind::Bitcast => {
+            let is_other = |to: &DType| *to != dtype && *to != DType::Bool && to.size() == dtype.size();
+            DType::ALL.into_iter().filter(is_other).collect()
+        }
         Class::Cast => {
             let is_stored = |to: &DType| ask(OpKind::Load, *to, target) == Answer::Yes;
             DType::ALL.into_iter().filter(|to| *to != dtype).filter(is_stored).collect()
@@ -91,6 +95,7 @@ fn kernel(kind: OpKind, dtype: DType, to: DType) -> Built<Function> {
     let mut kernel = Kernel { b, zero };
     match kind.class() {
         Class::Create | Class::Layout => rearranged(&mut kernel, kind, dtype)?,
+        Class::Permute => permuted(&mut kernel, kind, dtype)?,
         Class::Matmul => product(&mut kernel, kind, dtype)?,
         Class::Transfer | Class::Element | Class::Tensor => memory(&mut kernel, kind, dtype)?,
         Class::Control | Class::Check | Class::Constant | Class::Call => structure(&mut kernel, kind)?,
@@ -113,6 +118,10 @@ fn elementwise(k: &mut Kernel, kind: OpKind, dtype: DType, to: DType) -> Built<(
         (_, Some(mask)) => {
             let y = k.tile("y", dtype, [SIDE, SIDE])?;
             k.b.select(mask, x, y, loc())?
+        }
+        (Class::Cast, _) if kind == OpKind::Bitcast => {
+            let attrs = Attrs::new().with(AttrKey::DType, Attr::DType(to));
+            k.b.emit(kind, &[x], attrs, &pypto::ops::rules::Request::none(), loc())?
         }
         (Class::Cast, _) => k.b.cast(x, to, Round::None, loc())?,
         _ => k.b.unary(kind, x, loc())?,
@@ -165,6 +174,17 @@ fn rearranged(k: &mut Kernel, kind: OpKind, dtype: DType) -> Built<()> {
         }
         other => panic!("no kernel for `{}`", other.name()),
     };
+    k.store(value)
+}
+
+fn permuted(k: &mut Kernel, kind: OpKind, dtype: DType) -> Built<()> {
+    let (x, index) = (k.tile("x", dtype, [SIDE, SIDE])?, k.tile("index", DType::I32, [SIDE, SIDE])?);
+    let operands = match kind {
+        OpKind::Gather => vec![x, index],
+        OpKind::Scatter => vec![x, index, k.tile("source", dtype, [SIDE, SIDE])?],
+        _ => vec![x],
+    };
+    let value = k.b.emit(kind, &operands, Attrs::new(), &pypto::ops::rules::Request::none(), loc())?;
     k.store(value)
 }
 

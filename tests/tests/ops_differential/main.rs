@@ -10,6 +10,7 @@ mod data;
 mod elementwise;
 mod layout;
 mod matmul;
+mod permute;
 mod reductions;
 mod session;
 mod stops;
@@ -28,12 +29,12 @@ fn of_class(classes: &[Class]) -> impl Iterator<Item = OpKind> + '_ {
 /// Classes whose rows are tested here, and those that are no operations on data.
 #[test]
 fn every_operation_has_cases() {
-    let lists = [layout::KINDS, matmul::KINDS, transfer::KINDS];
+    let lists = [layout::KINDS, matmul::KINDS, permute::KINDS, transfer::KINDS];
     for kind in OpKind::ALL {
         let tested = match kind.class() {
             Class::Unary | Class::Binary | Class::Compare | Class::Select | Class::Cast => true,
             Class::RowReduce | Class::ColReduce | Class::RowArg | Class::ColArg => true,
-            Class::Create | Class::Layout | Class::Matmul | Class::Transfer | Class::Element => {
+            Class::Create | Class::Layout | Class::Permute | Class::Matmul | Class::Transfer | Class::Element => {
                 lists.iter().any(|list| list.contains(kind))
             }
             // Structure, which the random kernels cover.

@@ -5,7 +5,7 @@ use super::method::MethodCall;
 use super::place::Access;
 use super::value::Value;
 use super::{Flow, Walker};
-use crate::ir::{DType, Extent, TileType, ValueId};
+use crate::ir::{Attrs, DType, Extent, TileType, ValueId};
 use crate::ops::OpKind;
 
 impl Walker<'_> {
@@ -33,6 +33,20 @@ impl Walker<'_> {
             "concat" => {
                 let [other, axis] = self.exactly("concat", args, loc)?;
                 self.concat(call, &other, &axis)?
+            }
+            "gather" => {
+                let [index] = self.exactly("gather", args, loc)?;
+                self.gather(call, &index)?
+            }
+            "scatter" => {
+                let [index, source] = self.exactly("scatter", args, loc)?;
+                self.scatter(call, &index, &source)?
+            }
+            "row_argsort" => {
+                let [] = self.exactly("row_argsort", args, loc)?;
+                let (x, _) = self.receiver(call)?;
+                let site = self.site("row_argsort", loc, &[(&call.receiver, x)]);
+                self.emit(OpKind::RowArgsort, &[x], Attrs::new(), &site).map(Value::Tile)?
             }
             "fillpad" => {
                 let [value] = self.exactly("fillpad", args, loc)?;
@@ -140,6 +154,29 @@ impl Walker<'_> {
         let site = self.site("concat", call.loc, &[(&call.receiver, x), (other, y)]);
         let result = self.builder.concat(x, y, axis as i64, call.loc);
         self.tile_result(result, x, &site)
+    }
+
+    fn gather(&mut self, call: &MethodCall, index: &Operand) -> Flow<Value> {
+        let (x, _) = self.receiver(call)?;
+        let at = self.tile_typed(index, DType::I32)?;
+        let site = self.site("gather", call.loc, &[(&call.receiver, x), (index, at)]);
+        let result = self.emit(OpKind::Gather, &[x, at], Attrs::new(), &site)?;
+        self.propagate(result, &[x]);
+        Ok(Value::Tile(result))
+    }
+
+    fn scatter(&mut self, call: &MethodCall, index: &Operand, source: &Operand) -> Flow<Value> {
+        let (mut x, ty) = self.receiver(call)?;
+        let at = self.tile_typed(index, DType::I32)?;
+        let mut part = self.tile_typed(source, ty.dtype)?;
+        if let Some(dtype) = self.builder.ty(part).dtype().filter(|d| *d != ty.dtype) {
+            x = self.infer(x, dtype).unwrap_or(x);
+            part = self.infer(part, ty.dtype).unwrap_or(part);
+        }
+        let site = self.site("scatter", call.loc, &[(&call.receiver, x), (index, at), (source, part)]);
+        let result = self.emit(OpKind::Scatter, &[x, at, part], Attrs::new(), &site)?;
+        self.propagate(result, &[x]);
+        Ok(Value::Tile(result))
     }
 
     fn fillpad(&mut self, call: &MethodCall, value: &Operand) -> Flow<Value> {

@@ -7,7 +7,7 @@ use super::{Flow, Site, Walker};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::{ElementType, Expr, Ident};
 use crate::frontend::suggest;
-use crate::ir::{Attrs, DType, Loc, Round, ValueId};
+use crate::ir::{Attr, AttrKey, Attrs, DType, Loc, Round, ValueId};
 use crate::ops::{Class, OpKind};
 
 /// Methods of tiles and tensors besides those of the op table, for suggestions.
@@ -23,6 +23,10 @@ const TILE_METHODS: &[&str] = &[
     "select",
     "cast",
     "cast_with",
+    "bitcast",
+    "gather",
+    "scatter",
+    "row_argsort",
     "t",
     "reshape",
     "slice",
@@ -157,6 +161,10 @@ impl Walker<'_> {
                 };
                 self.cast_method(receiver, *dtype, mode, *loc)?
             }
+            ("bitcast", _) => {
+                let [] = self.exactly(name, args.clone(), *loc)?;
+                self.bitcast(receiver, *dtype, *loc)?
+            }
             (_, Some(kind)) if kind.class() == Class::Unary => {
                 let [] = self.exactly(name, args.clone(), *loc)?;
                 self.unary(kind, name, receiver, *loc)?
@@ -191,6 +199,20 @@ impl Walker<'_> {
             self.guessed(result, loc);
         }
         Ok(self.scalar_or_tile(result))
+    }
+
+    fn bitcast(&mut self, x: &Operand, dtype: Option<DType>, loc: Loc) -> Flow<Value> {
+        let value = self.tile_of(x)?;
+        let Some(dtype) = dtype else {
+            let title = "`bitcast` does not say to which element type";
+            return Err(self.error(codes::OPERAND, loc, title.to_owned(), "write `bitcast::<u32>()`"));
+        };
+        if self.builder.ty(value).dtype() == Some(dtype) {
+            return Ok(Value::Tile(value));
+        }
+        let site = self.site("bitcast", loc, &[(x, value)]);
+        let attrs = Attrs::new().with(AttrKey::DType, Attr::DType(dtype));
+        self.emit(OpKind::Bitcast, &[value], attrs, &site).map(Value::Tile)
     }
 
     fn scalar_method(&mut self, call: &MethodCall) -> Flow<Option<Value>> {

@@ -7,7 +7,7 @@ use super::machine::Frame;
 use super::value::Value;
 use crate::ir::{Attr, AttrKey, DType, Op, TileType, ValueId};
 use crate::ops::reference::matmul::{Initial, Transposed, matmul};
-use crate::ops::reference::{Array, Scalar, cast, create, elementwise, layout, reduce, scalar};
+use crate::ops::reference::{Array, Scalar, bitcast, cast, create, elementwise, layout, permute, reduce, scalar};
 use crate::ops::{Class, OpKind};
 
 impl Frame<'_> {
@@ -20,6 +20,7 @@ impl Frame<'_> {
             }
             Class::Create => self.create(op),
             Class::Layout => self.layout(op, dying),
+            Class::Permute => self.permute(op, dying),
             Class::Matmul => self.matmul(op),
             Class::Element => Ok(Value::Scalar(self.tile(op, 0)?.get(&self.indices(op, 1)?)?)),
             _ => self.elementwise(op),
@@ -29,6 +30,9 @@ impl Frame<'_> {
     fn elementwise(&self, op: &Op) -> Outcome<Value> {
         let scalars = (0..op.operands.len()).all(|n| matches!(self.operand(op, n), Ok(Value::Scalar(_))));
         match (op.kind.class(), scalars) {
+            (Class::Cast, false) if op.kind == OpKind::Bitcast => {
+                tile(bitcast::bitcast(self.tile(op, 0)?, dtype(op)?)?)
+            }
             (Class::Cast, true) => Ok(Value::Scalar(scalar::cast(self.scalar(op, 0)?, dtype(op)?, op.attrs.round())?)),
             (Class::Cast, false) => tile(cast::cast(self.tile(op, 0)?, dtype(op)?, op.attrs.round())?),
             (Class::Unary, true) => Ok(Value::Scalar(scalar::unary(op.kind, self.scalar(op, 0)?)?)),
@@ -98,6 +102,17 @@ impl Frame<'_> {
                 let valid = self.shape(&self.result_tile(op)?.valid)?;
                 layout::set_valid(self.take_tile(op, 0, dying)?, valid)?
             }
+        })
+    }
+
+    fn permute(&mut self, op: &Op, dying: &[ValueId]) -> Outcome<Value> {
+        tile(match op.kind {
+            OpKind::Gather => permute::gather(self.tile(op, 0)?, self.tile(op, 1)?)?,
+            OpKind::Scatter => {
+                let (index, source) = (Rc::clone(self.tile(op, 1)?), Rc::clone(self.tile(op, 2)?));
+                permute::scatter(self.take_tile(op, 0, dying)?, &index, &source)?
+            }
+            _ => permute::row_argsort(self.tile(op, 0)?)?,
         })
     }
 

@@ -4,7 +4,7 @@
 use super::{Operand, Tile, TileValue, concatenated, reshaped, sliced};
 use crate::language::tensor::Tensor;
 use crate::ops::OpKind;
-use crate::ops::reference::{Element, Shape, cast, elementwise, layout, reduce};
+use crate::ops::reference::{Element, Shape, bitcast, cast, elementwise, layout, permute, reduce};
 
 pub use crate::ir::Round;
 
@@ -175,6 +175,17 @@ value_methods! { other;
     /// Conversion to another element type with a rounding mode.
     cast_with [U: Element] (round: Round) -> Tile<U, R>, "[1.5f32, -1.5], [1, 2]",
         ".cast_with::<i32>(Round::Floor).to_vec(), [1i32, -2]" = |x| Tile::of(cast::cast(&x, U::DTYPE, round));
+    /// The bits of each element as another type of the same width; a NaN gives the bits of `NAN`.
+    bitcast [U: Element] () -> Tile<U, R>, "[1.0f32, f32::NAN], [1, 2]",
+        ".bitcast::<u32>().to_vec(), [0x3f80_0000u32, 0x7fc0_0000]" = |x| Tile::of(bitcast::bitcast(&x, U::DTYPE));
+    /// Elements of each row by index: `[.., M, N]` and `[.., M, K]` give `[.., M, K]`. Leading extents of 1 repeat. An index
+    /// outside of the valid part of a row stops the kernel.
+    gather [V: TileValue<i32, R>] (index: V) -> Tile<T, R>, "[5i32, 6, 7], [1, 3]",
+        ".gather(Tile::iota([1, 2], 1, 1)).to_vec(), [6i32, 7]" = |x| Tile::of(permute::gather(&x, &index.operand()));
+    /// For each row the indices that put it in falling order; equal elements keep their order, a NaN counts as the
+    /// largest. The first K columns are the indices of the K largest.
+    row_argsort [] () -> Tile<i32, R>, "[5i32, 7, 6, 7], [1, 4]", ".row_argsort().to_vec(), [1, 3, 2, 0]" =
+        |x| Tile::of(permute::row_argsort(&x));
     /// The last two dimensions exchanged.
     t [] () -> Tile<T, R>, "[1i32, 2, 3, 4], [2, 2]", ".t().to_vec(), [1i32, 3, 2, 4]" =
         |x| Tile::of(layout::transpose(&x));

@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use super::operand::{Operand, TileValue};
-use crate::ops::reference::{Array, Element, Error, Result, Scalar, Shape, create, layout};
+use crate::ops::reference::{Array, Element, Error, Result, Scalar, Shape, create, layout, permute};
 
 /// A value of extents known when the kernel is specialized, with a valid extent in each dimension.
 ///
@@ -126,6 +126,19 @@ impl<T: Element, const R: usize> Tile<T, R> {
     #[track_caller]
     pub fn assemble<V: TileValue<T, R>>(self, offset: [i64; R], source: V) -> Self {
         Tile::of(layout::assemble((*self.array()).clone(), &source.operand(), Shape::from(offset)))
+    }
+
+    /// This tile with elements of each row replaced: `source[.., i, k]` at `[.., i, index[.., i, k]]`, later ones win. Leading
+    /// extents of 1 of index and source repeat. An index outside of the row stops the kernel.
+    ///
+    /// ```
+    /// use pypto::prelude::*;
+    /// let t = Tile::zeros([1, 4]).scatter(Tile::iota([1, 2], 1, 2), Tile::full([1, 2], 9i16));
+    /// assert_eq!(t.to_vec(), [0, 0, 9, 9]);
+    /// ```
+    #[track_caller]
+    pub fn scatter<I: TileValue<i32, R>, V: TileValue<T, R>>(self, index: I, source: V) -> Self {
+        Tile::of(permute::scatter((*self.array()).clone(), &index.operand(), &source.operand()))
     }
 
     /// The same elements with another valid extent.

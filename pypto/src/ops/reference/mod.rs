@@ -7,6 +7,7 @@
 //! that disagree. Elements outside the valid extent of a result are unspecified.
 
 pub mod array;
+pub mod bitcast;
 pub mod broadcast;
 pub mod cast;
 pub mod create;
@@ -19,6 +20,7 @@ pub mod map;
 pub mod matmul;
 pub mod memory;
 pub mod number;
+pub mod permute;
 pub mod reduce;
 pub mod region;
 pub mod scalar;

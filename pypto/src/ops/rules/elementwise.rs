@@ -33,7 +33,15 @@ fn result_dtype(op: &Operation<'_>) -> Result<DType, RuleError> {
     match op.kind.class() {
         Class::Cast => {
             op.supported(0, of(0))?;
-            op.attrs.dtype().ok_or(RuleError::Attribute { op: op.kind, key: AttrKey::DType })
+            let to = op.attrs.dtype().ok_or(RuleError::Attribute { op: op.kind, key: AttrKey::DType })?;
+            if op.kind == OpKind::Bitcast {
+                op.tile(0)?;
+                op.supported(0, to)?;
+                if of(0).size() != to.size() {
+                    return Err(op.wrong_kind(0, "of an element type as wide as that of the result"));
+                }
+            }
+            Ok(to)
         }
         Class::Select => {
             if of(0) != DType::Bool {

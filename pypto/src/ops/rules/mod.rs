@@ -9,6 +9,7 @@ pub mod error;
 mod layout;
 mod matmul;
 mod memory;
+mod permute;
 
 pub use error::RuleError;
 
@@ -149,6 +150,7 @@ pub fn result_type(op: &Operation<'_>) -> Result<Outcome, RuleError> {
         Class::RowReduce | Class::ColReduce | Class::RowArg | Class::ColArg => layout::reduction(op),
         Class::Create => layout::create(op),
         Class::Layout => layout::rule(op),
+        Class::Permute => permute::rule(op),
         Class::Matmul => matmul::rule(op),
         Class::Transfer => memory::transfer(op),
         Class::Element => memory::element(op),

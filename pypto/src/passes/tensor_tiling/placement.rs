@@ -38,6 +38,8 @@ pub fn operands(op: &Op, p: &Placement, function: &Function) -> Option<Vec<Deman
             }
             _ => p.iter().all(Option::is_none).then(|| whole_operands(op, function)),
         },
+        // A row is chosen from as a whole; leading extents of 1 repeat.
+        Class::Permute => p.last().is_some_and(Option::is_none).then(|| elementwise(op, p, function)).flatten(),
         Class::Transfer => match op.kind {
             OpKind::Load => Some(Vec::new()),
             OpKind::Store => Some(vec![(0, p.clone())]),

@@ -226,6 +226,7 @@ fn joins_run(op: &Op) -> bool {
             | Class::ColArg
             | Class::Create
             | Class::Layout
+            | Class::Permute
             | Class::Matmul
             | Class::Transfer
     );

@@ -276,6 +276,9 @@ impl Lowering<'_> {
     }
 
     pub(super) fn cast(&mut self, op: &Op) -> Outcome<()> {
+        if op.kind == OpKind::Bitcast {
+            return Err(self.refuse(op, "on tiles"));
+        }
         let shape = self.shape_of(op.result())?;
         let x = self.tile(op.operands[0])?;
         let (from, to) = (x.dtype, shape.dtype);

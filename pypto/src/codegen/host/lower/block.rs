@@ -5,7 +5,7 @@ use super::build::GraphBuilder;
 use super::context::{Bound, Lowering, Tile};
 use super::group::{Group, space};
 use super::uses::{written_tensor, written_tensors};
-use super::{control, dot, movement, scalars};
+use super::{control, dot, movement, permute, scalars};
 use crate::codegen::host::lir::Builder;
 use crate::ir::{Block, Extent, Op, TileType, ValueId};
 use crate::ops::{Class, OpKind};
@@ -277,6 +277,10 @@ impl<'f> Lowering<'f> {
                 dot::lower(self, b, state, op);
             }
             Class::Layout | Class::Create => movement::lower(self, b, state, op),
+            Class::Permute => {
+                self.flush(b, state);
+                permute::lower(self, b, state, op);
+            }
             Class::Transfer => self.load(b, state, op),
             Class::Element => {
                 self.before_element(b, state, op);

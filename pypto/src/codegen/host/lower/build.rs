@@ -151,7 +151,7 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
                 let typed = if op.kind == OpKind::Select { 1 } else { 0 };
                 let dtype = self.lowering.function.ty(op.operands[typed]).dtype().unwrap_or(ty.dtype);
                 let site = can_fail(op.kind, dtype).then(|| self.lowering.site(op.loc, failure(op.kind)));
-                let result = if op.kind == OpKind::Cast { cast_target(op, ty.dtype) } else { ty.dtype };
+                let result = if op.kind.class() == Class::Cast { cast_target(op, ty.dtype) } else { ty.dtype };
                 // A result of uniform operands is uniform over the columns too.
                 let narrow = args.iter().all(|&a| self.nodes[a].narrow);
                 self.push(NodeKind::Apply { op, dtype, args, site }, result, narrow)

@@ -2,7 +2,7 @@
 //!
 //! The directed modes take the nearest value first and step to its neighbour where that is what the mode asks for.
 
-use super::access::{computing, stored};
+use super::access::{computing, from_stored, stored, to_stored};
 use super::elementwise::round_to;
 use crate::codegen::host::lir::{Builder, Cmp, Cvt, Elem, Value};
 use crate::ir::{DType, Round};
@@ -28,6 +28,27 @@ pub(super) fn cast(b: &mut Builder<'_>, x: Value, from: DType, to: DType, round:
         }
         _ => b.resize(x, computing(to), from.is_signed_integer()),
     }
+}
+
+/// The bits as another element type of the same width; both in computing form. A NaN gives those of the quiet NaN without a
+/// sign.
+pub(super) fn bitcast(b: &mut Builder<'_>, x: Value, from: DType, to: DType) -> Value {
+    if !from.is_float() {
+        let bits = b.bitcast(x, stored(to));
+        return from_stored(b, bits, to);
+    }
+    let nan = match from {
+        DType::F16 => u64::from(half::f16::NAN.to_bits()),
+        DType::BF16 => u64::from(half::bf16::NAN.to_bits()),
+        _ => u64::from(f32::NAN.to_bits()),
+    };
+    let integer = if from.size() == 4 { Elem::I32 } else { Elem::I16 };
+    let stored_bits = to_stored(b, x, from);
+    let bits = b.bitcast(stored_bits, integer);
+    let (canonical, is_nan) = (b.constant(b.ty(bits), nan), b.is_nan(x));
+    let bits = b.select(is_nan, canonical, bits);
+    let bits = b.bitcast(bits, stored(to));
+    from_stored(b, bits, to)
 }
 
 fn is_nearest(round: Round) -> bool {

@@ -33,6 +33,12 @@ pub(super) fn add_dot(l: &mut Lowering<'_>, extents: &[Extent]) {
     l.cost += l.trips * work * MULTIPLY_ADD;
 }
 
+/// Adds the time of work on single elements.
+pub(super) fn add_elements(l: &mut Lowering<'_>, extents: &[Extent], nanoseconds: f64) {
+    let elements: f64 = extents.iter().map(|&e| count(e)).product();
+    l.cost += l.trips * elements * nanoseconds;
+}
+
 /// The factor for code inside a loop.
 pub(super) fn trips(known: Option<i64>) -> f64 {
     known.map_or(UNKNOWN_TRIPS, |n| n.max(0) as f64)

@@ -4,7 +4,7 @@
 //! except where it is representable anyway.
 
 use super::access::{computing, from_stored, to_stored};
-use super::cast::cast;
+use super::cast::{bitcast, cast};
 use super::remainder::remainder;
 use crate::codegen::host::lir::{Bin, Builder, Cmp, Value};
 use crate::ir::{DType, Op};
@@ -38,6 +38,7 @@ pub(super) fn apply(b: &mut Builder<'_>, op: &Op, dtype: DType, args: &[Value], 
     use OpKind as K;
     Some(match (op.kind, args) {
         (K::Cast, &[x]) => cast(b, x, dtype, cast_target(op, dtype), op.attrs.round()),
+        (K::Bitcast, &[x]) => bitcast(b, x, dtype, cast_target(op, dtype)),
         (K::Select, &[mask, x, y]) => b.select(mask, x, y),
         (K::CmpEq | K::CmpNe | K::CmpLt | K::CmpLe | K::CmpGt | K::CmpGe, &[x, y]) => compare(b, op.kind, dtype, x, y),
         (K::And, &[x, y]) => b.and(x, y),

@@ -4,7 +4,7 @@
 //! *fusion groups* ([`group`]), each of which becomes one loop over rows ([`row_group`]) with a few column loops per row ([`plan`],
 //! [`columns`]); everything in between stays in registers or in one row of scratch memory. Values that cross groups, loops and branches lie in
 //! slots of scratch memory ([`scratch`]), in place where possible ([`control`]). Products of matrices are lowered by [`dot`],
-//! rearrangements by [`movement`]. The kernel's outermost parallel loops become the range of iterations of a call ([`parallel`]).
+//! rearrangements by [`movement`], elements by index by [`permute`]. The kernel's outermost parallel loops become the range of iterations of a call ([`parallel`]).
 //!
 //! The result computes bit for bit what the interpreter computes; every reduction and product has a fixed order of operations.
 
@@ -24,6 +24,7 @@ mod group;
 mod kernel;
 mod movement;
 mod parallel;
+mod permute;
 mod plan;
 mod remainder;
 mod row_group;

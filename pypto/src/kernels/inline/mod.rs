@@ -1,6 +1,17 @@
 //! Functions on tiles for the bodies of kernels: they are expanded where they are called, so they fuse with what stands
 //! around them.
 
+mod order;
+mod random;
+mod small_floats;
+
+pub use order::top_k;
+pub use random::{philox, random_bits, random_uniform};
+pub use small_floats::{
+    e8m0_decode, f4_decode, f4_encode, f8e4m3_decode, f8e4m3_encode, f8e5m2_decode, f8e5m2_encode, i4_decode,
+    pack_nibbles, unpack_nibbles,
+};
+
 use crate::prelude::*;
 
 /// `exp(x)` of each row, divided by its sum; `[M, N]` to `[M, N]`. Rows are shifted by their maximum first, so nothing
