@@ -34,6 +34,8 @@ fn platform_of_a_compilation() {
     assert_eq!(resolve(asked, &host).platform, Platform::Host);
     assert_eq!(resolve(unset(), &host).platform, Platform::Interpreter);
     assert_eq!(resolve(unset(), &[]).platform, Platform::Host);
+    let check = [("PYPTO_CHECK", "nan"), ("PYPTO_HOST", "host")];
+    assert_eq!(resolve(unset(), &check).platform, Platform::Interpreter);
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl<'a> Simulator<'a> {
     /// As [`interpreter::run`]: tensor arguments describe memory that lives, and that nobody else uses meanwhile.
     pub unsafe fn run(&self, arguments: &[Argument<'_>]) -> Result<VirtualTime, Error> {
         let mut run = Run { simulator: self, schedule: schedule::Schedule::new(self.artifact.target, self.cores) };
-        let options = interpreter::Options { checked: true };
+        let options = interpreter::Options { checked: true, nan: false };
         // SAFETY: the caller's promise.
         unsafe { interpreter::run_with_kernels(&self.artifact.program, arguments, options, &mut run) }?;
         Ok(run.schedule.finish())

@@ -104,7 +104,7 @@ macro_rules! three_ways {
             },
             interpret: &|program, fill, start| {
                 let ($fill, mut y) = (fill.of::<$element>(), old(start));
-                let options = Options { checked: true };
+                let options = Options { checked: true, nan: false };
                 ($($input,)* &mut y).with(|arguments| {
                     // SAFETY: the arguments are borrowed from live tensors, the output for this call alone.
                     unsafe { run(program, arguments, options) }.unwrap_or_else(|e| panic!("{e:?}"));
