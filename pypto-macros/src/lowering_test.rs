@@ -77,7 +77,7 @@ fn test(kernel: &Ident, number: usize, check: &Check, checked: &Checked, errors:
         fn #test() {
             let samples = (#(#samples,)*);
             if let Err(error) = ::pypto::jit::JitFn::lower(&#kernel #arguments, &samples) {
-                panic!("{error}");
+                panic!("{}", ::pypto::jit::lowering_test::failure(&error));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The `pypto` command.
 
+mod check;
 mod execute;
 mod progress;
 mod replay;
@@ -24,6 +25,10 @@ enum Command {
     Doctor,
     /// Cause, example and fix of a diagnostic, such as PTO0203; all codes where none is given.
     Explain { code: Option<String> },
+    /// Lowers the kernels that say for which arguments, by `#[pypto::jit(check(..))]`: runs these tests of the package here.
+    ///
+    /// Exit codes: 0 all are right, 1 some are wrong, 3 cargo cannot be run.
+    Check(check::Arguments),
     /// Runs an artifact's directory, or a list of them, and compares results; compiles nothing.
     ///
     /// Exit codes: 0 all passed, 1 failed, 2 usage, 3 infrastructure.
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Command::Check(arguments) => check::run(arguments),
         Command::ExecuteArtifact(arguments) => execute::run(*arguments),
         Command::Replay(arguments) => replay::run(*arguments),
     }
