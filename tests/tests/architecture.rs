@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules of `pypto` from the lowest layer to the highest, as in the table of docs/ARCHITECTURE.md.
 const LAYERS: &[&[&str]] = &[
-    &["config"],
+    &["config", "staged"],
     &["diagnostics"],
     &["ir", "ops"],
     &["language"],

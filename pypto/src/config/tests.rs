@@ -175,6 +175,20 @@ fn a_dispatch_refuses_what_its_platform_cannot_honour() {
     }
     let rings = RunOptions { ring_heap: Some(1024.into()), device_id: Some(3), ..Default::default() };
     assert_eq!(rings.check_for(Platform::A5), Ok(()));
+    for (options, field, advice) in [
+        (RunOptions { device_id: Some(3), ..Default::default() }, "device_id", "the simulator is device 0"),
+        (RunOptions { aicpu_thread_num: Some(4), ..Default::default() }, "aicpu_thread_num", "leave it unset"),
+        (RunOptions { ring_task_window: Some(4.into()), ..Default::default() }, "ring_task_window", "without rings"),
+        (RunOptions { ring_heap: Some(1024.into()), ..Default::default() }, "ring_heap", "without rings"),
+        (RunOptions { ring_dep_pool: Some(4.into()), ..Default::default() }, "ring_dep_pool", "without rings"),
+    ] {
+        let error = options.check_for(Platform::A2a3Sim).unwrap_err();
+        assert_eq!(error.field(), field);
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+    let harmless = RunOptions { device_id: Some(0), threads: Some(2), time_limit_ms: Some(9), ..Default::default() };
+    let checked = harmless.checked_for(Platform::A5Sim).unwrap();
+    assert_eq!((*checked.options(), checked.platform()), (harmless, Platform::A5Sim));
 }
 
 fn environment(variables: &[(&str, &str)]) -> Result<Environment, ConfigError> {

@@ -25,9 +25,21 @@ pub struct Span {
     pub end: f64,
 }
 
+/// A task that was dispatched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dispatched {
+    pub kernel: String,
+    /// When everything that it waits for was finished, in virtual nanoseconds.
+    pub ready: f64,
+}
+
 /// Every block of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
+    /// In order of dispatch.
+    pub tasks: Vec<Dispatched>,
+    /// `(from, to)`: task `to` waits for task `from`. In order, each once.
+    pub edges: Vec<(usize, usize)>,
     pub spans: Vec<Span>,
 }
 
@@ -65,28 +77,44 @@ pub(super) struct Schedule {
     /// When each core is free.
     cube: Vec<f64>,
     vector: Vec<f64>,
-    /// Tensors of earlier tasks, with the ends of these. Keeping the tensors keeps addresses from being used again.
-    earlier: Vec<(Tensor, bool, f64)>,
-    tasks: usize,
+    /// Tensors of earlier tasks. Keeping them keeps addresses from being used again.
+    earlier: Vec<Use>,
     timeline: Timeline,
+}
+
+/// A tensor of a task.
+struct Use {
+    tensor: Tensor,
+    writes: bool,
+    task: usize,
+    /// When the task ends.
+    end: f64,
 }
 
 impl Schedule {
     pub fn new(target: &'static Target, cores: Cores) -> Schedule {
         let (cube, vector) = (vec![0.0; cores.cube], vec![0.0; cores.vector]);
-        Schedule { target, cube, vector, earlier: Vec::new(), tasks: 0, timeline: Timeline::default() }
+        Schedule { target, cube, vector, earlier: Vec::new(), timeline: Timeline::default() }
     }
 
     /// Dispatches a task.
     pub fn add(&mut self, task: Task) {
-        let waits = |(tensor, writes): &(Tensor, bool)| {
-            let shared = self
-                .earlier
-                .iter()
-                .filter(move |(other, wrote, _)| (*writes || *wrote) && overlap(tensor.memory(), other.memory()));
-            shared.map(|(_, _, end)| *end).fold(0.0, f64::max)
+        let number = self.timeline.tasks.len();
+        let waits = |before: &&Use| {
+            let shares = |(tensor, writes): &(Tensor, bool)| {
+                (*writes || before.writes) && overlap(tensor.memory(), before.tensor.memory())
+            };
+            task.tensors.iter().any(shares)
         };
-        let ready = task.tensors.iter().map(waits).fold(0.0, f64::max);
+        let mut ready = 0.0f64;
+        let mut before: Vec<usize> = Vec::new();
+        for earlier in self.earlier.iter().filter(waits) {
+            ready = ready.max(earlier.end);
+            before.push(earlier.task);
+        }
+        before.dedup();
+        self.timeline.edges.extend(before.into_iter().map(|task| (task, number)));
+        self.timeline.tasks.push(Dispatched { kernel: task.kernel.clone(), ready });
         let cores = match task.core {
             Core::Cube => &mut self.cube,
             Core::Vector => &mut self.vector,
@@ -100,7 +128,7 @@ impl Schedule {
             cores[first_free] = done;
             end = end.max(done);
             self.timeline.spans.push(Span {
-                task: self.tasks,
+                task: number,
                 kernel: task.kernel.clone(),
                 block,
                 core: task.core,
@@ -109,12 +137,13 @@ impl Schedule {
                 end: done,
             });
         }
-        self.earlier.extend(task.tensors.into_iter().map(|(tensor, writes)| (tensor, writes, end)));
-        self.tasks += 1;
+        let uses = task.tensors.into_iter().map(|(tensor, writes)| Use { tensor, writes, task: number, end });
+        self.earlier.extend(uses);
     }
 
     /// The time of everything.
-    pub fn finish(self) -> VirtualTime {
+    pub fn finish(mut self) -> VirtualTime {
+        self.timeline.edges.sort_unstable();
         let total = self.timeline.spans.iter().map(|span| span.end).fold(0.0, f64::max);
         VirtualTime { total, timeline: self.timeline }
     }

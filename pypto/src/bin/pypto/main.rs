@@ -1,6 +1,8 @@
 //! The `pypto` command.
 
 mod check;
+mod checkpoint;
+mod compile;
 mod execute;
 mod progress;
 mod replay;
@@ -38,6 +40,14 @@ enum Command {
     /// An edited `kernels/*.ll` becomes an object; from an edited program (`ir/` or `passes_dump/`) on, passes run and code is
     /// made. Exit codes as for execute-artifact.
     Replay(Box<replay::Arguments>),
+    /// Runs two builds of a program on the same inputs and tells the first task whose values differ.
+    ///
+    /// Exit codes as for execute-artifact.
+    Checkpoint(Box<checkpoint::Arguments>),
+    /// Compiles a program that is given as text into an artifact's directory.
+    ///
+    /// Exit codes: 0 compiled, 1 the program is wrong, 2 an option is, 3 a file cannot be read or written.
+    Compile(compile::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +64,8 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(arguments),
         Command::ExecuteArtifact(arguments) => execute::run(*arguments),
         Command::Replay(arguments) => replay::run(*arguments),
+        Command::Checkpoint(arguments) => checkpoint::run(*arguments),
+        Command::Compile(arguments) => compile::run(arguments),
     }
 }
 
