@@ -1,7 +1,7 @@
 //! One artifact for every number of rows: `dyn M` keeps the extent out of the specialization key.
 
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, random, report, run, softmax_f64, wide};
+use pypto_examples::{Outcome, best_time, max_error, platform, random, report, run, softmax_f64, wide};
 
 #[pypto::jit(meta(TM = 16))]
 pub fn softmax(
@@ -23,7 +23,7 @@ fn specializations() -> u64 {
     stats.compiled + stats.loaded
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     let before = specializations();
     for m in [0, 1, 2, 15, 16, 17, 100, 1000] {
         let x = random([m, 200], 26);
@@ -32,6 +32,10 @@ fn main() -> Outcome {
         let mut expected = wide(&x);
         softmax_f64(&mut expected, 200);
         report(&format!("dynamic_rows {m}"), max_error(&y, &expected), 1e-6, time)?;
+    }
+    if platform()?.is_some() {
+        // Artifacts are made anew for every extent that is asked for.
+        return Ok(());
     }
     let made = specializations() - before;
     println!("dynamic_rows: {made} specialization for 8 extents");

@@ -17,7 +17,7 @@ pub fn chain(
     y.set((-(z * z)).exp() * x.tanh() + x.abs().sqrt());
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     let x = random([517, 1023], 3);
     let mut y = Tensor::zeros([517, 1023]);
     let (a, b) = (0.7f32, 0.1f32);

@@ -16,7 +16,7 @@ pub fn add(
     }
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     let (a, b) = (random([300, 500], 1), random([300, 500], 2));
     let mut c = Tensor::zeros([300, 500]);
     let time = best_time(|| run!(add; &a, &b, &mut c))?;

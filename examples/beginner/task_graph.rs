@@ -48,7 +48,7 @@ pub fn layer(
     add_first_row(bias, y);
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     let (m, k, n) = (256i64, 128i64, 192i64);
     let (x, w, bias) = (random([m, k], 23), random([k, n], 24), random([1, n], 25));
     let mut y = Tensor::zeros([m, n]);

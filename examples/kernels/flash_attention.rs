@@ -71,7 +71,7 @@ fn check([h, s, t, d]: [i64; 4], causal: bool) -> Outcome {
     report(&name, max_error(&o, &expected), 2e-6, time)
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     check([8, 256, 256, 64], false)?;
     check([8, 256, 256, 64], true)?;
     check([2, 100, 77, 32], false)?;

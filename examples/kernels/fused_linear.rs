@@ -22,7 +22,7 @@ pub fn fused_linear(
     y.set(gelu(matmul(x, w) + b));
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     let (m, k, n) = (200, 384, 500);
     let (x, w, b) = (random([m, k], 12), random([k, n], 13), random([1, n], 14));
     let mut y = Tensor::zeros([m, n]);

@@ -5,7 +5,7 @@ use pypto_examples::{Outcome, best_time, max_error, random, report, run, wide};
 
 const EPSILON: f32 = 1e-5;
 
-#[pypto::jit(meta(TM = 32))]
+#[pypto::jit(meta(TM = 16))]
 pub fn layer_norm(
     #[shape(M, N)] x: &Tensor<f32, 2>,
     #[shape(1, N)] gamma: &Tensor<f32, 2>,
@@ -23,7 +23,7 @@ pub fn layer_norm(
     }
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     let (m, n) = (501, 768);
     let (x, gamma, beta) = (random([m, n], 5), random([1, n], 6), random([1, n], 7));
     let mut y = Tensor::zeros([m, n]);

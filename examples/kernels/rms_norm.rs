@@ -3,7 +3,7 @@
 use pypto::prelude::*;
 use pypto_examples::{Outcome, best_time, max_error, random, report, run, wide};
 
-#[pypto::jit(meta(TM = 32))]
+#[pypto::jit(meta(TM = 8))]
 pub fn rms_norm<T: Element>(
     #[shape(M, N)] x: &Tensor<T, 2>,
     #[shape(1, N)] weight: &Tensor<T, 2>,
@@ -35,7 +35,7 @@ fn reference(x: &Tensor<f32, 2>, weight: &Tensor<f32, 2>) -> Vec<f64> {
     rows
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     let (m, n) = (333, 1000);
     let (x, weight) = (random([m, n], 8), random([1, n], 9));
     let mut y = Tensor::zeros([m, n]);

@@ -27,7 +27,7 @@ fn check(m: i64, n: i64) -> Outcome {
     report(&format!("softmax {m}x{n}"), max_error(&y, &expected), 1e-6, time)
 }
 
-fn main() -> Outcome {
+pub fn main() -> Outcome {
     check(64, 1024)?;
     check(4096, 1024)?;
     check(77, 131)

@@ -5,7 +5,7 @@
 
 use half::f16;
 use pypto::prelude::*;
-use pypto_examples::{Outcome, best_time, max_error, report, run};
+use pypto_examples::{Outcome, best_time, data, max_error, report, run};
 use safetensors::SafeTensors;
 
 const HEADS: i64 = 12;
@@ -131,8 +131,8 @@ pub fn read_layer(file: &SafeTensors) -> Result<Layer, Failure> {
     })
 }
 
-fn main() -> Outcome {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/minilm_layer0.safetensors");
+pub fn main() -> Outcome {
+    let path = data("minilm_layer0.safetensors");
     let bytes = std::fs::read(path)?;
     let file = SafeTensors::deserialize(&bytes)?;
     let layer = read_layer(&file)?;

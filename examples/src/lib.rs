@@ -26,6 +26,11 @@ pub fn wide<const R: usize>(tensor: &Tensor<f32, R>) -> Vec<f64> {
     tensor.to_vec().into_iter().map(f64::from).collect()
 }
 
+/// The path of a file in `examples/data`.
+pub fn data(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+}
+
 /// The largest absolute difference. NaN if any difference is NaN.
 pub fn max_error<const R: usize>(actual: &Tensor<f32, R>, expected: &[f64]) -> f64 {
     let actual = wide(actual);

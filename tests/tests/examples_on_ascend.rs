@@ -7,7 +7,7 @@ use pypto::prelude::*;
 use pypto_examples::random;
 use pypto_tests::examples::{
     dynamic_rows, elementwise, ffn, flash_attention, fused_linear, hello_world, layer_norm, matmul, minilm_layer,
-    rms_norm, softmax, task_graph,
+    paged_attention, rms_norm, rope, softmax, split_k_matmul, task_graph,
 };
 use safetensors::SafeTensors;
 
@@ -77,9 +77,55 @@ fn rms_norm() {
 
 #[test]
 fn matmul() {
-    for [m, k, n] in [[64, 64, 64], [129, 130, 131]] {
+    for [m, k, n] in [[64, 64, 64], [129, 130, 131], [256, 256, 256], [512, 512, 512]] {
         agree!(matmul::matmul_tiled, [&random([m, k], 1), &random([k, n], 2)], [m, n], 1e-5);
         agree!(matmul::matmul_whole, [&random([m, k], 1), &random([k, n], 2)], [m, n], 1e-5);
+    }
+}
+
+/// The tensor's elements rounded to another type.
+fn narrow<T: Element>(x: &Tensor<f32, 2>) -> Tensor<T, 2> {
+    let mut y = Tensor::zeros(x.dims());
+    y.set(x.cast::<T>());
+    y
+}
+
+fn widens<T: Element>() {
+    for [m, k, n] in [[64, 64, 64], [129, 130, 131], [256, 256, 256], [512, 512, 512]] {
+        let (a, b) = (narrow::<T>(&random([m, k], 1)), narrow::<T>(&random([k, n], 2)));
+        agree!(matmul::matmul_widening::<T>, [&a, &b], [m, n], 1e-5);
+    }
+}
+
+#[test]
+fn matmul_of_f16_and_bf16() {
+    widens::<f16>();
+    widens::<bf16>();
+}
+
+#[test]
+fn split_k_matmul() {
+    for [m, k, n] in [[64, 1024, 64], [33, 300, 70]] {
+        agree!(split_k_matmul::split_k_matmul, [&random([m, k], 1), &random([k, n], 2)], [m, n], 1e-5);
+    }
+}
+
+#[test]
+fn rope() {
+    for [h, s, d] in [[2, 128, 64], [3, 77, 48], [1, 5, 6]] {
+        let [cos, sin] = rope::tables(s, d / 2);
+        agree!(rope::rope, [&random([h, s, d], 1), &cos, &sin], [h, s, d], 0.0);
+    }
+}
+
+#[test]
+fn paged_attention() {
+    for (lengths, [h, d, page]) in [(vec![100i64, 17, 64], [16, 64, 32]), (vec![1, 50], [5, 48, 16])] {
+        let b = lengths.len() as i64;
+        let (table, pages) = paged_attention::page_table(&lengths, page);
+        let filled = Tensor::from_fn([b], |[i]| lengths[i as usize] as i32);
+        let (k, v) = (random([pages, page, d], 2), random([pages, page, d], 3));
+        agree!(paged_attention::paged_attention, [&random([b, h, d], 1), &k, &v, &table, &filled], [b, h, d], 1e-5);
     }
 }
 
@@ -93,6 +139,12 @@ fn fused_linear() {
 fn ffn() {
     let (w1, b1, w2, b2) = (random([64, 200], 2), random([1, 200], 3), random([200, 64], 4), random([1, 64], 5));
     agree!(ffn::ffn, [&random([70, 64], 1), &w1, &b1, &w2, &b2], [70, 64], 1e-5);
+}
+
+#[test]
+fn swiglu() {
+    let (gate, up, down) = (random([64, 200], 2), random([64, 200], 3), random([200, 64], 4));
+    agree!(ffn::swiglu, [&random([70, 64], 1), &gate, &up, &down], [70, 64], 1e-5);
 }
 
 #[test]
@@ -111,8 +163,7 @@ fn task_graph() {
 
 #[test]
 fn minilm_layer() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/data/minilm_layer0.safetensors");
-    let bytes = std::fs::read(path).unwrap();
+    let bytes = std::fs::read(pypto_examples::data("minilm_layer0.safetensors")).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let tensor = |name: &str| minilm_layer::read(&file, name).unwrap();
     let layer = minilm_layer::read_layer(&file).unwrap();

@@ -71,7 +71,8 @@ fn peak_memory() -> String {
     format!("{}", kilobytes.unwrap_or(f64::NAN) * 1024.0 / 1e6)
 }
 
-fn cpu_milliseconds() -> f64 {
+/// Milliseconds of CPU that this process has used.
+pub fn cpu_milliseconds() -> f64 {
     // SAFETY: `getrusage` fills a structure of plain numbers.
     let usage = unsafe {
         let mut usage = std::mem::zeroed::<libc::rusage>();

@@ -27,6 +27,26 @@ pub fn softmax(
     }
 }
 
+#[pypto::function(inline)]
+fn gelu(x: Tile<f32>) -> Tile<f32> {
+    0.5 * x * (1.0 + (x * std::f32::consts::FRAC_1_SQRT_2).erf())
+}
+
+#[pypto::jit]
+pub fn ffn(
+    #[shape(M, D)] x: &Tensor<f32, 2>,
+    #[shape(D, F)] w1: &Tensor<f32, 2>,
+    #[shape(1, F)] b1: &Tensor<f32, 2>,
+    #[shape(F, D)] w2: &Tensor<f32, 2>,
+    #[shape(1, D)] b2: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, D)]
+    y: &mut Tensor<f32, 2>,
+) {
+    let hidden = gelu(matmul(x, w1) + b1);
+    y.set(matmul(hidden, w2) + b2);
+}
+
 #[pypto::jit]
 pub fn increment(
     #[shape(N)] x: &Tensor<f32, 1>,

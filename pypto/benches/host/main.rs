@@ -2,6 +2,7 @@
 //!
 //! Run it on an idle machine. Names given as arguments select checks that contain them.
 
+mod ascend;
 mod child;
 mod kernels;
 mod measure;
@@ -40,7 +41,7 @@ fn main() -> std::io::Result<()> {
         return writeln!(out, "{text}");
     }
     let wanted: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let checks: [(&str, fn() -> Outcome); 9] = [
+    let checks: [(&str, fn() -> Outcome); 10] = [
         ("matmul", matmul_checks),
         ("softmax", softmax_checks),
         ("attention", attention_check),
@@ -50,6 +51,7 @@ fn main() -> std::io::Result<()> {
         ("first result", first_result_check),
         ("artifact", artifact_check),
         ("memory", memory_check),
+        ("ascend", ascend::checks),
     ];
     writeln!(out, "{:<34} {:<52} {:<24} ", "check", "measured", "bar")?;
     for (name, check) in checks {

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::assembler::{Assembler, AssemblerOptions, DEFAULT_TIME_LIMIT, assemble};
 use super::error::CompileError;
-use super::host::{Built, interpreted, kernels, pass_options, watched_passes};
+use super::host::{Built, interpreted, kernels, pass_options};
 use super::profile::Stage;
-use super::progress::Progress;
 use super::settings::{Output, Settings};
 use crate::artifact::{Accelerator, HostExecutable};
 use crate::codegen::ascend::{AscendArtifact, AscendOptions, Planner, generate, target_of};
-use crate::config::{BackendType, ExecutionMode, MemoryPlanner, VerificationLevel};
+use crate::codegen::host::object_cache::object_cache;
+use crate::config::environment::Environment;
+use crate::config::{BackendType, ConfigError, ExecutionMode, MemoryPlanner, VerificationLevel};
 use crate::diagnostics::Diagnostics;
 use crate::ir::Program;
 use crate::passes::manager::PassOptions;
@@ -48,22 +50,62 @@ pub(super) fn build(
     arch: BackendType,
     mode: ExecutionMode,
     settings: &Settings,
-    progress: Option<&Arc<dyn Progress>>,
 ) -> Result<Built, CompileError> {
     let target = target_of(arch);
     let start = Instant::now();
-    let pipeline = PassPipeline::ascend(target).options(pass_options(settings));
-    let (passes, hints) = watched_passes(pipeline, &mut program, settings, progress)?;
+    let passes = PassPipeline::ascend(target).options(pass_options(settings)).run(&mut program)?;
     let mut pass_stage = Stage::new("passes", start.elapsed());
     pass_stage.children = passes.timings.iter().map(|(name, duration)| Stage::new(*name, *duration)).collect();
     let start = Instant::now();
-    let artifact = generate(program, target, options(settings))?;
-    let code_stage = Stage::new("codegen", start.elapsed());
-    let files = if settings.output == Output::None { Vec::new() } else { artifact.files() };
+    let mut artifact = generate(program, target, options(settings))?;
+    let mut stages = vec![pass_stage, Stage::new("codegen", start.elapsed())];
+    let start = Instant::now();
+    let dumped = if let Some(logs) = assembled(&mut artifact, settings)? {
+        stages.push(Stage::new("assembler", start.elapsed()));
+        logs
+    } else {
+        Vec::new()
+    };
+    let mut files = if settings.output == Output::None { Vec::new() } else { artifact.files() };
+    files.extend(dumped);
     let program = artifact.program.clone();
     let kernels = kernels(&program).into_iter().map(interpreted).collect();
     let accelerator = Some(Accelerator { artifact: Arc::new(artifact), mode });
     let executable = HostExecutable { program, kernels, accelerator };
     let (dumps, listings, fallbacks) = (passes.dumps, Vec::new(), Vec::new());
-    Ok(Built { executable, stages: vec![pass_stage, code_stage], dumps, listings, files, fallbacks, hints })
+    Ok(Built { executable, stages, dumps, listings, files, fallbacks })
+}
+
+/// Lets the assembler make C++ of the kernels of an artifact that is written, where there is an assembler; gives files
+/// with what it told of its passes. `None` where it did not run.
+fn assembled(
+    artifact: &mut AscendArtifact,
+    settings: &Settings,
+) -> Result<Option<Vec<(String, String)>>, CompileError> {
+    let found = match settings.output {
+        Output::None => None,
+        _ => Assembler::find(Environment::process()?)?,
+    };
+    let Some(assembler) = found else {
+        if settings.dump_ptoas_passes {
+            let fix = "the assembler runs where an artifact is written and `ptoas` is found, by `PTOAS_ROOT` or `PATH`";
+            return Err(ConfigError::not_on("dump_ptoas_passes", true, settings.platform, fix).into());
+        }
+        return Ok(None);
+    };
+    let options = AssemblerOptions {
+        threads: settings.threads,
+        time_limit: DEFAULT_TIME_LIMIT,
+        cache: settings.cache.then(object_cache),
+        dump_passes: settings.dump_ptoas_passes,
+    };
+    let results = assemble(artifact, &assembler, options)?;
+    let mut logs = Vec::new();
+    for (kernel, result) in artifact.kernels.iter_mut().zip(results) {
+        kernel.assembled = Some(result.source);
+        if settings.dump_ptoas_passes {
+            logs.push((format!("ptoas_passes/{}.mlir", kernel.name), result.log));
+        }
+    }
+    Ok(Some(logs))
 }

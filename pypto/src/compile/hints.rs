@@ -1,18 +1,13 @@
-//! Hints on performance: what a compilation found that costs time, and where. `report/perf_hints.log` has one a line.
-//!
-//! PH001 and PH002 tell facts of the code, which are known once it is made. PH003 tells one of a program, and the phase of the
-//! settings says which: as it was written, after each of the passes, or after all of them.
+//! Hints on performance: what a compilation found that costs time, and where. Each tells a fact of the result, so all of them
+//! are known once code is made. `report/perf_hints.log` has one a line.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
+use super::accelerator_hints;
 use super::host::Fallback;
 use crate::artifact::{HostExecutable, KernelCode};
-use crate::ir::{Block, Function, IndexExpr, Loc, Program, Type};
+use crate::ir::{Block, Function, IndexExpr, Loc, Type};
 use crate::ops::OpKind;
-use crate::passes::list::Pass;
-use crate::passes::manager::Instrument;
 
 /// The kinds of hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +18,24 @@ pub enum HintCode {
     Serial,
     /// PH003: a kernel only copies.
     Copy,
+    /// PH004: a kernel leaves cores of an accelerator without work.
+    IdleCores,
+    /// PH005: an accelerator waits for memory longer than it transfers.
+    SmallTiles,
+    /// PH006: a value goes through global memory between two kernels of an accelerator that could be one.
+    RoundTrip,
 }
 
 impl HintCode {
     /// Every kind, in order of codes.
-    pub const ALL: [HintCode; 3] = [HintCode::Interpreted, HintCode::Serial, HintCode::Copy];
+    pub const ALL: [HintCode; 6] = [
+        HintCode::Interpreted,
+        HintCode::Serial,
+        HintCode::Copy,
+        HintCode::IdleCores,
+        HintCode::SmallTiles,
+        HintCode::RoundTrip,
+    ];
 
     /// `PH001` and so on.
     pub const fn name(self) -> &'static str {
@@ -35,6 +43,9 @@ impl HintCode {
             HintCode::Interpreted => "PH001",
             HintCode::Serial => "PH002",
             HintCode::Copy => "PH003",
+            HintCode::IdleCores => "PH004",
+            HintCode::SmallTiles => "PH005",
+            HintCode::RoundTrip => "PH006",
         }
     }
 
@@ -48,6 +59,9 @@ impl HintCode {
             HintCode::Interpreted => "interpreted kernel",
             HintCode::Serial => "serial kernel",
             HintCode::Copy => "copy",
+            HintCode::IdleCores => "idle cores",
+            HintCode::SmallTiles => "small tiles",
+            HintCode::RoundTrip => "round trip",
         }
     }
 }
@@ -69,8 +83,8 @@ impl fmt::Display for Hint {
 /// Nanoseconds from which on more threads would pay.
 const LONG: f64 = 50_000.0;
 
-/// What costs time in the code of an executable, in order of kernels.
-pub fn code_hints(executable: &HostExecutable, fallbacks: &[Fallback]) -> Vec<Hint> {
+/// What costs time in an executable, in order of kernels, without the kinds that are `disabled`.
+pub fn hints(executable: &HostExecutable, fallbacks: &[Fallback], disabled: &[HintCode]) -> Vec<Hint> {
     let mut all = Vec::new();
     for kernel in &executable.kernels {
         let function = executable.program.functions.iter().find(|function| function.name == kernel.name);
@@ -87,42 +101,15 @@ pub fn code_hints(executable: &HostExecutable, fallbacks: &[Fallback]) -> Vec<Hi
                 format!("`{name}` takes about {time:.0} us on one thread: no outermost loop is known as parallel");
             hint(HintCode::Serial, text, function.loc);
         }
-    }
-    all
-}
-
-/// The functions of a program that only copy.
-pub fn copies(program: &Program) -> Vec<Hint> {
-    let found = program.functions.iter().filter_map(|function| {
-        let text = format!("`{}` only copies from one tensor to another", function.name);
-        Some(Hint { code: HintCode::Copy, text, loc: only_copies(function)? })
-    });
-    found.collect()
-}
-
-/// Looks for copies after every pass; tells each function once, with the first pass that left it so.
-#[derive(Default)]
-pub struct CopyWatch {
-    found: Mutex<Vec<Hint>>,
-}
-
-impl CopyWatch {
-    /// What was found.
-    pub fn hints(&self) -> Vec<Hint> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Instrument for CopyWatch {
-    fn after(&self, pass: &'static Pass, program: &Program, _: Duration) {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        for mut hint in copies(program) {
-            if found.iter().all(|known| !known.text.starts_with(&hint.text)) {
-                hint.text += &format!(" after pass `{}`", pass.name);
-                found.push(hint);
-            }
+        if let Some(store) = only_copies(function) {
+            hint(HintCode::Copy, format!("`{}` only copies from one tensor to another", kernel.name), store);
         }
     }
+    if let Some(accelerator) = &executable.accelerator {
+        all.extend(accelerator_hints::hints(&accelerator.artifact));
+    }
+    all.retain(|hint| !disabled.contains(&hint.code));
+    all
 }
 
 /// Where a function stores, if all that it stores is what it loads.

@@ -44,6 +44,8 @@ pub struct Settings {
     pub cache: bool,
     /// Who places tiles in on-chip memory, on Ascend.
     pub memory_planner: MemoryPlanner,
+    /// Whether the assembler tells its passes, on Ascend.
+    pub dump_ptoas_passes: bool,
 }
 
 impl Settings {
@@ -82,15 +84,7 @@ impl Settings {
     /// As [`Settings::of`].
     pub fn resolve(options: &CompileOptions, environment: &Environment) -> Result<Settings, ConfigError> {
         options.validate()?;
-        let checked = environment.check_nan.then_some(Platform::Interpreter);
-        let platform = options.platform.or(checked).or(environment.platform).unwrap_or(Platform::Host);
-        if platform == Platform::Host && environment.check_nan {
-            return Err(ConfigError::Environment {
-                variable: "PYPTO_CHECK".to_owned(),
-                value: "`nan`, with the option `platform = host`".to_owned(),
-                allowed: "`nan` only where kernels are interpreted: choose `interpreter`, or no platform".to_owned(),
-            });
-        }
+        let platform = options.platform.or(environment.platform).unwrap_or(Platform::Host);
         check_platform(options, platform)?;
         let basic = if cfg!(debug_assertions) { VerificationLevel::Basic } else { VerificationLevel::None };
         let (disabled_warnings, disabled_hints) = disabled(options)?;
@@ -111,6 +105,7 @@ impl Settings {
             threads: options.threads.map_or_else(|| environment.thread_count(), |n| n.max(1)),
             cache: options.cache.unwrap_or(true),
             memory_planner: options.memory_planner.unwrap_or(MemoryPlanner::DsaRp),
+            dump_ptoas_passes: options.dump_ptoas_passes.unwrap_or(false),
         };
         settings.output = match &options.output_dir {
             Some(directory) => Output::Directory(directory.clone()),
@@ -163,10 +158,6 @@ fn check_platform(options: &CompileOptions, platform: Platform) -> Result<(), Co
 
 /// Refuses what the compilation for an accelerator has no use for.
 fn check_accelerator(options: &CompileOptions, platform: Platform) -> Result<(), ConfigError> {
-    if options.dump_ptoas_passes == Some(true) {
-        let fix = "the assembler is not run; `.pto` files are the result";
-        return Err(ConfigError::not_on("dump_ptoas_passes", true, platform, fix));
-    }
     if let Some(strategy) = options.strategy.filter(|strategy| *strategy != OptimizationStrategy::Default) {
         let fix = "its passes are all needed there; leave it unset";
         return Err(ConfigError::not_on("strategy", strategy, platform, fix));

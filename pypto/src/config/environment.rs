@@ -1,6 +1,6 @@
 //! The environment: the one place that reads variables.
 //!
-//! `PYPTO_*` variables are read once, together, at the first use of the process; a value that its variable cannot have is
+//! Variables are read once, together, at the first use of the process; a value that its variable cannot have is
 //! an error of whatever asked first, and of everything after it. An empty variable counts as not set. The table is in
 //! docs/configuration.md.
 
@@ -30,10 +30,6 @@ pub struct Environment {
     pub llvm: Option<PathBuf>,
     /// `PYPTO_EAGER`: order of independent iterations in eager runs.
     pub eager: EagerOrder,
-    /// `PYPTO_CHECK=nan`: kernels are interpreted, and stop where the first NaN is made.
-    pub check_nan: bool,
-    /// `PYPTO_MESSAGE_FORMAT=json`: tests of `check(..)` say what is wrong in the form of rustc's JSON.
-    pub messages_as_json: bool,
     /// `PYPTO_PROG_BUILD_DIR`: where artifacts without a name go.
     pub build_dir: Option<PathBuf>,
     /// `PYPTO_VERIFY_LEVEL`.
@@ -44,6 +40,10 @@ pub struct Environment {
     pub profiling: Option<bool>,
     /// `PYPTO_EMIT_PTO_LOC`.
     pub emit_source_loc: Option<bool>,
+    /// `PTOAS_ROOT`: the directory of the assembler for Ascend.
+    pub ptoas_root: Option<PathBuf>,
+    /// `PATH`: where it is looked for otherwise.
+    pub search_path: Option<OsString>,
 }
 
 /// In what order eager runs take iterations that are independent.
@@ -85,13 +85,6 @@ impl Environment {
                 _ => None,
             })?
             .unwrap_or_default(),
-            check_nan: word(&raw, "PYPTO_CHECK", "`nan`", |text| (text == "nan").then_some(true))?.unwrap_or(false),
-            messages_as_json: word(&raw, "PYPTO_MESSAGE_FORMAT", "`human` or `json`", |text| match text {
-                "human" => Some(false),
-                "json" => Some(true),
-                _ => None,
-            })?
-            .unwrap_or(false),
             build_dir: path("PYPTO_PROG_BUILD_DIR"),
             verification_level: word(&raw, "PYPTO_VERIFY_LEVEL", "`none`, `basic` or `roundtrip`", |text| {
                 text.parse().ok()
@@ -104,6 +97,8 @@ impl Environment {
             )?,
             profiling: word(&raw, "PYPTO_COMPILE_PROFILING", "`on` or `off`", switch)?,
             emit_source_loc: word(&raw, "PYPTO_EMIT_PTO_LOC", "`on` or `off`", switch)?,
+            ptoas_root: path("PTOAS_ROOT"),
+            search_path: raw("PATH"),
         })
     }
 

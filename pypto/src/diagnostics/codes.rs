@@ -67,6 +67,7 @@ codes! {
     TARGET_SUPPORT = 0219 "the target does not have the operation";
     UNSUPPORTED = 0220 "a construct that the compiler does not translate";
     ASSERTION = 0221 "an assertion is false for the arguments of the specialization";
+    ASSEMBLER = 0222 "the assembler for an accelerator refuses a kernel";
 
     READ_BEFORE_WRITE = 0301 "an `#[out]` parameter is read before it is written";
     NOT_WRITTEN = 0302 "an `#[out]` parameter is not written in full";

@@ -36,19 +36,17 @@ fn block(body: Block, function: &mut Function, units: &Units) -> Block {
     Block { args: body.args, ops, yields: body.yields }
 }
 
-fn is_tile(value: ValueId, function: &Function) -> bool {
-    function.ty(value).as_tile().is_some()
+/// Which results are tiles, the last first, so that one can be removed after the other.
+fn tiles(op: &Op, function: &Function) -> Vec<usize> {
+    let is_tile = |position: &usize| function.ty(op.results[*position]).as_tile().is_some();
+    (0..op.results.len()).rev().filter(is_tile).collect()
 }
 
 fn rewrite_loop(mut op: Op, function: &mut Function, out: &mut Vec<Op>) {
     let mut loads = Vec::new();
     let mut after = Vec::new();
-    for position in (0..op.results.len()).rev() {
-        let result = op.results[position];
-        if !is_tile(result, function) {
-            continue;
-        }
-        op.results.remove(position);
+    for position in tiles(&op, function) {
+        let result = op.results.remove(position);
         let initial = op.operands.remove(3 + position);
         let region = &mut op.regions[0];
         let argument = region.args.remove(1 + position);
@@ -70,12 +68,8 @@ fn rewrite_loop(mut op: Op, function: &mut Function, out: &mut Vec<Op>) {
 
 fn rewrite_branch(mut op: Op, function: &mut Function, out: &mut Vec<Op>) {
     let mut after = Vec::new();
-    for position in (0..op.results.len()).rev() {
-        let result = op.results[position];
-        if !is_tile(result, function) {
-            continue;
-        }
-        op.results.remove(position);
+    for position in tiles(&op, function) {
+        let result = op.results.remove(position);
         let holder = allocate(result, function, out);
         for region in &mut op.regions {
             let yielded = region.yields.remove(position);

@@ -1,8 +1,8 @@
 //! `acc + a @ b` as one operation, so that a product can accumulate in place.
 //!
 //! The language fixes the order of sums: a product sums K in blocks of 256 and adds the blocks up. For one block,
-//! `acc + (a @ b)` and `matmul_acc` are the same sum; for more they are not, and the addition stays. The same holds for
-//! a bias.
+//! `acc + (a @ b)` and `matmul_acc` are the same sum; for more they are not, and the addition stays. So it does for none:
+//! `-0.0 + 0.0` is no longer `-0.0`. The same holds for a bias.
 
 use std::collections::HashMap;
 
@@ -59,11 +59,12 @@ fn fold(block: &mut Block, function: &Function, uses: &HashMap<ValueId, usize>) 
     });
 }
 
-/// Whether the whole of K is one block.
+/// Whether the whole of K is one block, and not nothing.
 fn one_block(op: &Op, function: &Function) -> bool {
     let Some(a) = function.ty(op.operands[0]).as_tile() else { return false };
     let inner = if op.attrs.flag(AttrKey::TransposeA) { a.rank() - 2 } else { a.rank() - 1 };
-    matches!(a.dims[inner], Extent::Const(n) if n <= K_BLOCK)
+    let within = matches!(a.dims[inner], Extent::Const(n) if (1..=K_BLOCK).contains(&n));
+    within && a.valid[inner] != Extent::Const(0)
 }
 
 /// What the sum of `other` and the product is, if it is one operation.

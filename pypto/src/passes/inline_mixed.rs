@@ -1,5 +1,5 @@
-//! Kernels with work for both units of a core are not called as a whole: they are expanded into the function that calls
-//! them, which dispatches their parts.
+//! Kernels with work for both units of a core, and kernels with checks, are not called as a whole: they are expanded into
+//! the function that calls them, which dispatches their parts.
 
 use super::units::Units;
 use crate::ir::{Function, FunctionKind, Op, Program};
@@ -17,6 +17,7 @@ fn is_mixed(function: &Function) -> bool {
     let units = Units::of(function);
     let wrapped = |op: &Op| units.unit(op, function);
     let found: Vec<_> = function.body.ops.iter().filter_map(wrapped).collect();
+    // Of a check alone, too.
     let mixed = function.body.ops.iter().any(|op| units.is_mixed(op, function));
     mixed || found.windows(2).any(|pair| pair[0] != pair[1])
 }

@@ -11,6 +11,7 @@ pub mod definitions;
 pub mod disjoint;
 pub mod effects;
 pub mod extract;
+pub mod flat_loops;
 pub mod flatten_dispatch;
 pub mod fold_accumulate;
 pub mod fold_transpose;

@@ -193,6 +193,8 @@ impl Outliner<'_> {
     fn place(&self, op: &Op) -> Place {
         match &self.units {
             Some(units) if !op.regions.is_empty() && units.is_mixed(op, self.function) => Place::Nest,
+            // No unit stops a program; this side does, before work whose results nobody would see.
+            Some(_) if op.kind == OpKind::Assert => Place::Scalar,
             _ => place(op, self.function),
         }
     }

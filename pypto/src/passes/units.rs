@@ -55,9 +55,10 @@ impl Units {
         }
     }
 
-    /// Whether an operation has work for both units inside.
+    /// Whether the orchestrating side has to run control flow: it has work for both units inside, or a check, which
+    /// neither of them can do.
     pub fn is_mixed(&self, op: &Op, function: &Function) -> bool {
-        self.inside(op, function) == (true, true)
+        self.inside(op, function) == (true, true) || checks(op)
     }
 
     /// Whether there is work for the matrix unit, and for the vector unit.
@@ -80,4 +81,9 @@ impl Units {
             _ => (false, op.kind == OpKind::Write || op.operands.iter().chain(&op.results).any(on_tile)),
         }
     }
+}
+
+/// Whether there is a check in an operation.
+pub fn checks(op: &Op) -> bool {
+    op.kind == OpKind::Assert || op.regions.iter().any(|region| region.ops.iter().any(checks))
 }

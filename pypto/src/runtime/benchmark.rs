@@ -1,7 +1,8 @@
 //! Timed dispatches of an artifact.
 //!
 //! Each round is one dispatch, measured twice: by the clock around it (host), and by the records of its kernels (device:
-//! from the start of the first to the end of the last; in a simulator that is virtual time). Recording costs two readings of the clock for each piece of work.
+//! from the start of the first to the end of the last). Recording costs two readings of the clock for each piece of work.
+//! A simulated accelerator has a time of its own: both are virtual then, and the same in every round and on every machine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -89,10 +90,6 @@ pub fn benchmark<A: CallArguments>(
         return Err(ConfigError::value("rounds", 0, "1 or more").into());
     }
     options.run.check_for(program.platform())?;
-    if options.run.dfx.any() {
-        let allowed = "nothing to record: a benchmark takes its times from records of its own; dispatch the program once for files";
-        return Err(ConfigError::value("dfx", "set", allowed).into());
-    }
     let loaded = program.load()?;
     let threads = options.run.threads.map_or_else(thread_count, |threads| threads.max(1));
     arguments.with(|arguments| {
@@ -101,9 +98,8 @@ pub fn benchmark<A: CallArguments>(
                 "a benchmark needs every argument in place: what it would allocate is measured, too",
             ));
         }
-        check(program, &loaded.signature, arguments, Style::InPlace).map_err(Error::call)?;
-        let limit = options.run.time_limit_ms.map(Duration::from_millis);
-        let mut runner = Runner { loaded: &loaded, arguments, threads, limit, saved: Vec::new() };
+        check(program, arguments, Style::InPlace).map_err(Error::call)?;
+        let mut runner = Runner { loaded: &loaded, arguments, threads, saved: Vec::new() };
         if options.reset {
             runner.save();
         }
@@ -125,8 +121,6 @@ struct Runner<'a> {
     loaded: &'a LoadedProgram,
     arguments: &'a [Argument<'a>],
     threads: usize,
-    /// Of each dispatch.
-    limit: Option<Duration>,
     /// Values of what is written, by argument.
     saved: Vec<(usize, Vec<u8>)>,
 }
@@ -152,8 +146,7 @@ impl Runner<'_> {
             unsafe { tensor.data().copy_from_nonoverlapping(values.as_ptr(), values.len()) };
         }
         let recording = Recording::new(Detail::Kernels);
-        let deadline = self.limit.map(|limit| Instant::now() + limit);
-        let execution = Execution { recording: Some(&recording), deadline, ..Execution::on(self.threads) };
+        let execution = Execution { recording: Some(&recording), ..Execution::on(self.threads) };
         let start = Instant::now();
         // SAFETY: `check` compared every argument with the parameters that the program was compiled for.
         unsafe { self.loaded.host.call(self.arguments, execution) }?;
@@ -181,6 +174,7 @@ fn round(host: Duration, log: &Log) -> Round {
     let tasks: Vec<TaskTime> = times.into_values().collect();
     let first = tasks.iter().map(|task| task.start_us).fold(f64::INFINITY, f64::min);
     let last = tasks.iter().map(|task| task.end_us).fold(f64::NEG_INFINITY, f64::max);
+    let host = log.virtual_total.unwrap_or(host);
     Round { host_us: micros(host), device_us: (last - first).max(0.0), tasks }
 }
 
@@ -198,14 +192,10 @@ impl BenchmarkStats {
         self.rounds.iter().map(of).collect()
     }
 
-    /// The `p`-th percentile (0 to 100) by linear interpolation: 0 is the least, 50 the median, 100 the most. Not a number
-    /// where there are no rounds.
+    /// The `p`-th percentile (0 to 100) by linear interpolation: 0 is the least, 50 the median, 100 the most.
     pub fn percentile(&self, metric: Metric, p: f64) -> f64 {
         let mut samples = self.samples(metric);
         samples.sort_by(f64::total_cmp);
-        if samples.is_empty() {
-            return f64::NAN;
-        }
         let position = (p.clamp(0.0, 100.0) / 100.0) * (samples.len() - 1) as f64;
         let (below, above) = (position.floor() as usize, position.ceil() as usize);
         samples[below] + (samples[above] - samples[below]) * position.fract()

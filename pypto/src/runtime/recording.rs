@@ -6,12 +6,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::counters::{self, Counts};
 use super::dfx::dump_args::ArgumentsDump;
 use super::kernel::{Failure, Kernel};
 use super::pool::lane;
 use super::schedule::Schedule;
-use crate::config::PmuEvent;
 
 /// How much is recorded; each level has everything of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +27,6 @@ pub enum Detail {
 /// Filled by the calls that it is passed to.
 pub struct Recording {
     detail: Detail,
-    counters: PmuEvent,
     start: Instant,
     log: Mutex<Log>,
 }
@@ -46,9 +43,10 @@ pub struct Log {
     pub phases: Vec<Phase>,
     /// The schedules that ran, in order.
     pub scopes: Vec<ScopeRecord>,
-    /// Names of the cores that are lanes, where a simulator gave the times, which are virtual then; otherwise lanes are
-    /// threads, and times those of the clock.
-    pub cores: Option<Vec<String>>,
+    /// What the lanes are, where they are not threads.
+    pub lanes: Vec<String>,
+    /// The time of the whole call, where times are those of a cost model and not of a clock.
+    pub virtual_total: Option<Duration>,
 }
 
 /// A schedule that ran.
@@ -76,14 +74,12 @@ pub struct TaskRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub task: u32,
-    /// 0 is the calling thread, n the worker n - 1 of the pool; or the number of a core.
+    /// 0 is the calling thread, n the worker n - 1 of the pool.
     pub lane: usize,
     pub begin: i64,
     pub end: i64,
     pub started: Duration,
     pub finished: Duration,
-    /// What the hardware counted meanwhile.
-    pub counts: Option<Counts>,
 }
 
 /// What a thread did besides running kernels.
@@ -130,12 +126,7 @@ impl PhaseKind {
 impl Recording {
     /// An empty recording, whose clock starts now.
     pub fn new(detail: Detail) -> Recording {
-        Recording { detail, counters: PmuEvent::Off, start: Instant::now(), log: Mutex::default() }
-    }
-
-    /// With hardware counters around every piece of work.
-    pub fn with_counters(self, counters: PmuEvent) -> Recording {
-        Recording { counters, ..self }
+        Recording { detail, start: Instant::now(), log: Mutex::default() }
     }
 
     /// How much is recorded.
@@ -148,24 +139,7 @@ impl Recording {
         self.log.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts what a simulator computed in the place of everything so far.
-    pub(super) fn replace(&self, log: Log) {
-        *self.log() = log;
-    }
-
-    /// About how long recording so many pieces of work takes: measured now, on this machine.
-    pub fn overhead(pieces: usize) -> Duration {
-        const SAMPLES: u32 = 256;
-        let recording = Recording::new(Detail::Kernels);
-        for _ in 0..SAMPLES {
-            let (started, lane) = (recording.now(), lane());
-            let span = Span { task: 0, lane, begin: 0, end: 0, started, finished: recording.now(), counts: None };
-            recording.log().spans.push(span);
-        }
-        recording.now().mul_f64(pieces as f64 / f64::from(SAMPLES))
-    }
-
-    fn log(&self) -> MutexGuard<'_, Log> {
+    pub(super) fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -183,15 +157,14 @@ impl Recording {
             let ready = (wants_ready && task.waits == 0).then_some(now);
             log.tasks.push(TaskRecord { kernel: kernels[task.kernel].name.clone(), ready });
         }
-        for (from, task) in schedule.tasks.iter().enumerate() {
-            let edges = schedule.successors_of(task).iter().map(|to| (first + from as u32, first + to));
-            log.edges.extend(edges);
-        }
+        let successors = |(from, task)| schedule.successors_of(task).iter().map(move |to| (from as u32, *to));
+        let edges: Vec<(u32, u32)> = schedule.tasks.iter().enumerate().flat_map(successors).collect();
+        log.edges.extend(edges.iter().map(|(from, to)| (first + from, first + to)));
         log.scopes.push(ScopeRecord {
             first_task: first,
             tasks: schedule.tasks.len(),
-            edges: schedule.successors.len(),
-            longest_chain: longest_chain(schedule),
+            edges: edges.len(),
+            longest_chain: longest_chain(schedule.tasks.len(), &edges),
             workspace: schedule.workspace,
         });
         first
@@ -209,13 +182,11 @@ impl Recording {
     }
 }
 
-/// Edges go to later tasks, so program order is an order of the graph.
-fn longest_chain(schedule: &Schedule) -> usize {
-    let mut steps = vec![1; schedule.tasks.len()];
-    for (from, task) in schedule.tasks.iter().enumerate() {
-        for to in schedule.successors_of(task) {
-            steps[*to as usize] = steps[*to as usize].max(steps[from] + 1);
-        }
+/// Tasks on the longest path. Edges go to later tasks, in the order of what they leave, or of what they reach.
+pub(super) fn longest_chain(tasks: usize, edges: &[(u32, u32)]) -> usize {
+    let mut steps = vec![1; tasks];
+    for (from, to) in edges {
+        steps[*to as usize] = steps[*to as usize].max(steps[*from as usize] + 1);
     }
     steps.into_iter().max().unwrap_or(0)
 }
@@ -274,12 +245,8 @@ impl Tasks<'_> {
         }
         let Some((recording, first)) = self.recording else { return f() };
         let started = recording.now();
-        let (result, counts) = match recording.counters {
-            PmuEvent::Off => (f(), None),
-            set => counters::count(set, f),
-        };
-        let finished = recording.now();
-        let span = Span { task: first + task as u32, lane: lane(), begin, end, started, finished, counts };
+        let result = f();
+        let span = Span { task: first + task as u32, lane: lane(), begin, end, started, finished: recording.now() };
         recording.log().spans.push(span);
         result
     }

@@ -27,7 +27,12 @@ impl Handle {
         self.address + position * self.dtype.size() as i64
     }
 
-    /// Bytes from the first to behind the last element.
+    /// Bytes of the valid elements.
+    pub fn bytes(&self) -> i64 {
+        self.valid[0] * self.valid[1] * self.dtype.size() as i64
+    }
+
+    /// From the first byte to behind the last.
     pub fn range(&self) -> (i64, i64) {
         let last = self.offset(self.rows - 1, self.cols - 1) + self.dtype.size() as i64;
         (self.address, last)
@@ -77,21 +82,21 @@ impl Chip {
 
     /// The leading `extents` of a tile.
     pub fn read(&self, handle: &Handle, extents: [i64; 2]) -> Result<Array, Stop> {
-        let [rows, cols] = extents;
-        let mut array = Array::zeros(handle.dtype, Shape::from([rows, cols]))?;
+        let mut array = Array::zeros(handle.dtype, Shape::from(extents))?;
         let space = &self.spaces[handle.space as usize];
         with_element!(handle.dtype, T => {
             let out = array.elements_mut::<T>();
             let size = size_of::<T>();
-            for row in 0..rows {
-                for col in 0..cols {
-                    let at = self.inside(handle, row, col)?;
-                    if space.written[at..at + size].contains(&false) {
-                        let address = at as i64;
-                        return Err(Stop::Unwritten { space: handle.space, row, col, address });
-                    }
-                    out[(row * cols + col) as usize] = element::<T>(&space.bytes[at..at + size]);
+            for line in lines(handle, extents) {
+                let at = self.inside(handle, extents, &line)?;
+                let bytes = at..at + line.length * size;
+                if let Some(unwritten) = space.written[bytes.clone()].iter().position(|written| !written) {
+                    let address = (at + unwritten / size * size) as i64;
+                    let [row, col] = line.place(unwritten / size);
+                    return Err(Stop::Unwritten { space: handle.space, row, col, address });
                 }
+                let places = out[line.first..].iter_mut().step_by(line.step);
+                places.zip(space.bytes[bytes].chunks_exact(size)).for_each(|(to, from)| *to = element::<T>(from));
             }
         });
         Ok(array)
@@ -99,29 +104,66 @@ impl Chip {
 
     /// Writes an array to the leading part of a tile.
     pub fn write(&mut self, handle: &Handle, array: &Array) -> Result<(), Stop> {
-        let (rows, cols) = (array.dims[0], array.dims[1]);
+        let extents = [array.dims[0], array.dims[1]];
         with_element!(handle.dtype, T => {
             let elements = array.elements::<T>();
             let size = size_of::<T>();
-            for row in 0..rows {
-                for col in 0..cols {
-                    let at = self.inside(handle, row, col)?;
-                    let space = &mut self.spaces[handle.space as usize];
-                    let bits = elements[(row * cols + col) as usize].to_bits64().to_le_bytes();
-                    space.bytes[at..at + size].copy_from_slice(&bits[..size]);
-                    space.written[at..at + size].fill(true);
+            for line in lines(handle, extents) {
+                let at = self.inside(handle, extents, &line)?;
+                let space = &mut self.spaces[handle.space as usize];
+                let bytes = at..at + line.length * size;
+                let values = elements[line.first..].iter().step_by(line.step);
+                for (to, value) in space.bytes[bytes.clone()].chunks_exact_mut(size).zip(values) {
+                    to.copy_from_slice(&value.to_bits64().to_le_bytes()[..size]);
                 }
+                space.written[bytes].fill(true);
             }
         });
         Ok(())
     }
 
-    fn inside(&self, handle: &Handle, row: i64, col: i64) -> Result<usize, Stop> {
+    /// The address of a line's first element.
+    fn inside(&self, handle: &Handle, [rows, cols]: [i64; 2], line: &Line) -> Result<usize, Stop> {
+        let [row, col] = line.start;
         let at = handle.offset(row, col);
         let capacity = self.spaces[handle.space as usize].bytes.len() as i64;
-        let within = row < handle.rows && col < handle.cols && at >= 0 && at + handle.dtype.size() as i64 <= capacity;
+        let end = at + (line.length * handle.dtype.size()) as i64;
+        let within = rows <= handle.rows && cols <= handle.cols && at >= 0 && end <= capacity;
         if within { Ok(at as usize) } else { Err(Stop::Outside { space: handle.space, address: at, capacity }) }
     }
+}
+
+/// Neighbouring elements of a tile, and where they are in an array of rows.
+struct Line {
+    /// Row and column of the first.
+    start: [i64; 2],
+    length: usize,
+    column_order: bool,
+    /// Position of the first in the array, and from one to the next.
+    first: usize,
+    step: usize,
+}
+
+impl Line {
+    /// Row and column of an element.
+    fn place(&self, number: usize) -> [i64; 2] {
+        let [row, col] = self.start;
+        if self.column_order { [row + number as i64, col] } else { [row, col + number as i64] }
+    }
+}
+
+/// The lines of the leading part of a tile.
+fn lines(handle: &Handle, [rows, cols]: [i64; 2]) -> impl Iterator<Item = Line> {
+    let column_order = handle.column_order;
+    let (count, length) = if column_order { (cols, rows) } else { (rows, cols) };
+    let width = cols as usize;
+    (0..if length > 0 { count } else { 0 }).map(move |number| Line {
+        start: if column_order { [0, number] } else { [number, 0] },
+        length: length as usize,
+        column_order,
+        first: number as usize * if column_order { 1 } else { width },
+        step: if column_order { width } else { 1 },
+    })
 }
 
 fn element<T: Element>(bytes: &[u8]) -> T {

@@ -67,54 +67,13 @@ impl Clock {
 
     /// An operation on tiles; `work` is the bytes of its largest operand or result.
     pub fn tile_op(&mut self, op: TileOp, operands: &[Handle], result: &Handle, work: i64) {
-        let c = self.costs;
-        let bytes = work as f64;
-        let (pipe, duration) = match op.form() {
-            Form::Load => (Pipe::Load, c.global_latency + bytes / c.global_bandwidth),
-            Form::Product | Form::ProductAcc => {
-                let depth = operands.iter().rev().nth(1).map_or(0, |left| left.valid[1]);
-                let [rows, cols] = result.valid;
-                let passes = match operands.last().map(|o| o.dtype) {
-                    Some(DType::F32) => c.f32_passes,
-                    Some(DType::I8) => 0.5,
-                    _ => 1.0,
-                };
-                (Pipe::Cube, c.product_head + passes * (rows * cols * depth) as f64 / c.product_rate)
-            }
-            Form::Move | Form::Extract if result.space == Space::Left => (Pipe::Move, bytes / c.left_bandwidth),
-            Form::Move | Form::Extract if result.space == Space::Right => (Pipe::Move, bytes / c.right_bandwidth),
-            form => {
-                let passes = match (form, op.kind()) {
-                    (Form::RowReduce | Form::ColReduce, _) => c.vector_reduce_passes,
-                    (
-                        _,
-                        Some(
-                            OpKind::Div
-                            | OpKind::Exp
-                            | OpKind::Log
-                            | OpKind::Sqrt
-                            | OpKind::Rsqrt
-                            | OpKind::Recip
-                            | OpKind::Rem,
-                        ),
-                    ) => c.vector_function_passes,
-                    _ => 1.0,
-                };
-                (Pipe::Vector, passes * bytes / c.vector_bandwidth)
-            }
-        };
-        self.run(pipe, duration + c.issue, operands, Some(result));
+        let (pipe, duration) = compute(self.costs, op, operands, result, work);
+        self.run(pipe, duration, operands, Some(result));
     }
 
     /// A tile to global memory.
     pub fn store(&mut self, tile: &Handle, bytes: i64) {
-        let c = self.costs;
-        let bytes = bytes as f64;
-        let drain = match tile.space {
-            Space::Acc => c.drain_fixed + c.drain_row * tile.valid[0] as f64 + bytes / c.drain_bandwidth,
-            _ => 0.0,
-        };
-        self.run(Pipe::Store, c.issue + drain.max(bytes / c.global_bandwidth), &[*tile], None);
+        self.run(Pipe::Store, drain(self.costs, tile, bytes), &[*tile], None);
     }
 
     /// The scalar unit waits for a tile.
@@ -162,4 +121,46 @@ impl Clock {
             None => self.ranges.push(Range { space, begin, end, written, read }),
         }
     }
+}
+
+/// The pipe of an operation on tiles, and the cycles that it takes there.
+pub(super) fn compute(c: &Costs, op: TileOp, operands: &[Handle], result: &Handle, work: i64) -> (Pipe, f64) {
+    let bytes = work as f64;
+    let (pipe, duration) = match op.form() {
+        Form::Load => (Pipe::Load, c.global_latency + bytes / c.global_bandwidth),
+        Form::Product | Form::ProductAcc => {
+            let depth = operands.iter().rev().nth(1).map_or(0, |left| left.valid[1]);
+            let [rows, cols] = result.valid;
+            let passes = match operands.last().map(|o| o.dtype) {
+                Some(DType::F32) => c.f32_passes,
+                Some(DType::I8) => 0.5,
+                _ => 1.0,
+            };
+            (Pipe::Cube, c.product_head + passes * (rows * cols * depth) as f64 / c.product_rate)
+        }
+        Form::Move | Form::Extract if result.space == Space::Left => (Pipe::Move, bytes / c.left_bandwidth),
+        Form::Move | Form::Extract if result.space == Space::Right => (Pipe::Move, bytes / c.right_bandwidth),
+        form => (Pipe::Vector, passes(c, form, op.kind()) * bytes / c.vector_bandwidth),
+    };
+    (pipe, duration + c.issue)
+}
+
+/// How often the vector unit goes over its operands.
+fn passes(c: &Costs, form: Form, kind: Option<OpKind>) -> f64 {
+    use OpKind::{Div, Exp, Log, Recip, Rem, Rsqrt, Sqrt};
+    match (form, kind) {
+        (Form::RowReduce | Form::ColReduce, _) => c.vector_reduce_passes,
+        (_, Some(Div | Exp | Log | Sqrt | Rsqrt | Recip | Rem)) => c.vector_function_passes,
+        _ => 1.0,
+    }
+}
+
+/// The cycles of a store.
+pub(super) fn drain(c: &Costs, tile: &Handle, bytes: i64) -> f64 {
+    let bytes = bytes as f64;
+    let drain = match tile.space {
+        Space::Acc => c.drain_fixed + c.drain_row * tile.valid[0] as f64 + bytes / c.drain_bandwidth,
+        _ => 0.0,
+    };
+    c.issue + drain.max(bytes / c.global_bandwidth)
 }

@@ -353,7 +353,7 @@ impl Machine<'_, '_> {
             .filter(|v| self.function.tile(**v).is_some())
             .map(|v| self.handle(*v))
             .collect::<Result<_, _>>()?;
-        let work = operands.iter().map(bytes).fold(bytes(&result), i64::max);
+        let work = operands.iter().map(Handle::bytes).fold(result.bytes(), i64::max);
         self.clock.tile_op(op, &operands, &result, work);
         self.chip.write(&result, &array)
     }
@@ -443,10 +443,6 @@ impl Machine<'_, '_> {
             matmul(&a, &b, plain, Initial::Nothing)?
         })
     }
-}
-
-fn bytes(handle: &Handle) -> i64 {
-    handle.valid[0] * handle.valid[1] * handle.dtype.size() as i64
 }
 
 fn array_bytes(array: &Array) -> i64 {

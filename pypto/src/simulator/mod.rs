@@ -15,6 +15,7 @@ mod chip;
 mod clock;
 mod compute;
 mod conflicts;
+pub mod estimate;
 mod execute;
 mod global;
 mod schedule;
@@ -23,7 +24,7 @@ mod schedule;
 mod tests;
 
 pub use clock::Pipe;
-pub use schedule::{Dispatched, Span, Timeline};
+pub use schedule::{Span, TaskSpan, Timeline};
 
 use std::collections::HashMap;
 
@@ -31,7 +32,6 @@ use crate::codegen::ascend::dialect::{Core, Function};
 use crate::codegen::ascend::plan::{self, Planner};
 use crate::codegen::ascend::{AscendArtifact, AscendKernel};
 use crate::diagnostics::Diagnostic;
-use crate::ir;
 use crate::ir::interpreter::{self, Error, ErrorKind, Kernels, Passed};
 use crate::language::argument::Argument;
 
@@ -58,29 +58,6 @@ pub struct VirtualTime {
     pub total: f64,
     /// Every block that ran: on which core, from when to when.
     pub timeline: Timeline,
-}
-
-/// What sees the tasks of a run.
-pub trait Watch {
-    /// A task is about to run: a kernel of the program, with its arguments in order of parameters.
-    ///
-    /// # Errors
-    /// Why the run ends here.
-    fn before(&mut self, kernel: &ir::Function, arguments: &[Passed]) -> Result<(), String>;
-
-    /// The task ran.
-    fn after(&mut self, kernel: &ir::Function, arguments: &[Passed]);
-}
-
-/// Sees nothing.
-struct Unwatched;
-
-impl Watch for Unwatched {
-    fn before(&mut self, _: &ir::Function, _: &[Passed]) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn after(&mut self, _: &ir::Function, _: &[Passed]) {}
 }
 
 impl<'a> Simulator<'a> {
@@ -111,6 +88,11 @@ impl<'a> Simulator<'a> {
         Ok(Simulator { artifact, cores, functions })
     }
 
+    /// How many cores there are.
+    pub fn cores(&self) -> Cores {
+        self.cores
+    }
+
     /// Runs the artifact on arguments, which stand for the tensors and numbers of the entry's parameters in order.
     ///
     /// # Errors
@@ -119,21 +101,8 @@ impl<'a> Simulator<'a> {
     /// # Safety
     /// As [`interpreter::run`]: tensor arguments describe memory that lives, and that nobody else uses meanwhile.
     pub unsafe fn run(&self, arguments: &[Argument<'_>]) -> Result<VirtualTime, Error> {
-        // SAFETY: the caller's promise.
-        unsafe { self.run_watched(arguments, &mut Unwatched) }
-    }
-
-    /// As [`Simulator::run`], with every task shown to `watch`.
-    ///
-    /// # Errors
-    /// As [`Simulator::run`], and what `watch` ends the run with.
-    ///
-    /// # Safety
-    /// As [`Simulator::run`].
-    pub unsafe fn run_watched(&self, arguments: &[Argument<'_>], watch: &mut dyn Watch) -> Result<VirtualTime, Error> {
-        let schedule = schedule::Schedule::new(self.artifact.target, self.cores);
-        let mut run = Run { simulator: self, schedule, watch };
-        let options = interpreter::Options { checked: true, nan: false };
+        let mut run = Run { simulator: self, schedule: schedule::Schedule::new(self.artifact.target, self.cores) };
+        let options = interpreter::Options { checked: true };
         // SAFETY: the caller's promise.
         unsafe { interpreter::run_with_kernels(&self.artifact.program, arguments, options, &mut run) }?;
         Ok(run.schedule.finish())
@@ -151,7 +120,6 @@ impl<'a> Simulator<'a> {
 struct Run<'s, 'a> {
     simulator: &'s Simulator<'a>,
     schedule: schedule::Schedule,
-    watch: &'s mut dyn Watch,
 }
 
 impl Kernels for Run<'_, '_> {
@@ -165,7 +133,6 @@ impl Kernels for Run<'_, '_> {
         let words: Vec<i64> = arguments.iter().map(word).collect();
         let iterations = kernel.iterations.eval(&words);
         let blocks = self.simulator.blocks(kernel, iterations);
-        self.watch.before(source, &arguments).map_err(fail)?;
         let mut task = schedule::Task::new(kernel, source, &arguments);
         let mut accesses = conflicts::Accesses::default();
         for block in 0..if iterations > 0 { blocks } else { 0 } {
@@ -175,7 +142,6 @@ impl Kernels for Run<'_, '_> {
             task.blocks.push(cycles);
         }
         accesses.check().map_err(fail)?;
-        self.watch.after(source, &arguments);
         self.schedule.add(task);
         Ok(())
     }

@@ -3,6 +3,8 @@
 //! A task waits for the earlier tasks whose memory it shares, where one of the two writes it. Its blocks go, in order, to
 //! the core of its kind that is free first. There are no threads and no clock: the same program gives the same times.
 
+use std::collections::BTreeSet;
+
 use super::{Cores, VirtualTime};
 use crate::codegen::ascend::AscendKernel;
 use crate::codegen::ascend::dialect::Core;
@@ -25,22 +27,22 @@ pub struct Span {
     pub end: f64,
 }
 
-/// A task that was dispatched.
+/// A task of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dispatched {
+pub struct TaskSpan {
     pub kernel: String,
-    /// When everything that it waits for was finished, in virtual nanoseconds.
+    /// When all tasks that it waits for have ended, in virtual nanoseconds.
     pub ready: f64,
 }
 
 /// Every block of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// In order of dispatch.
-    pub tasks: Vec<Dispatched>,
-    /// `(from, to)`: task `to` waits for task `from`. In order, each once.
-    pub edges: Vec<(usize, usize)>,
     pub spans: Vec<Span>,
+    /// Tasks in order of dispatch.
+    pub tasks: Vec<TaskSpan>,
+    /// `(from, to)`: task `to` waits for task `from`, with which it shares memory.
+    pub edges: Vec<(usize, usize)>,
 }
 
 impl Timeline {
@@ -71,24 +73,24 @@ impl Task {
     }
 }
 
+/// A tensor of a task that was dispatched.
+struct Earlier {
+    task: usize,
+    tensor: Tensor,
+    writes: bool,
+    /// When the task ends.
+    end: f64,
+}
+
 /// What was dispatched so far.
 pub(super) struct Schedule {
     target: &'static Target,
     /// When each core is free.
     cube: Vec<f64>,
     vector: Vec<f64>,
-    /// Tensors of earlier tasks. Keeping them keeps addresses from being used again.
-    earlier: Vec<Use>,
+    /// Tensors of earlier tasks. Keeping the tensors keeps addresses from being used again.
+    earlier: Vec<Earlier>,
     timeline: Timeline,
-}
-
-/// A tensor of a task.
-struct Use {
-    tensor: Tensor,
-    writes: bool,
-    task: usize,
-    /// When the task ends.
-    end: f64,
 }
 
 impl Schedule {
@@ -100,21 +102,17 @@ impl Schedule {
     /// Dispatches a task.
     pub fn add(&mut self, task: Task) {
         let number = self.timeline.tasks.len();
-        let waits = |before: &&Use| {
-            let shares = |(tensor, writes): &(Tensor, bool)| {
-                (*writes || before.writes) && overlap(tensor.memory(), before.tensor.memory())
-            };
-            task.tensors.iter().any(shares)
-        };
         let mut ready = 0.0f64;
-        let mut before: Vec<usize> = Vec::new();
-        for earlier in self.earlier.iter().filter(waits) {
-            ready = ready.max(earlier.end);
-            before.push(earlier.task);
+        let mut waits_for = BTreeSet::new();
+        for (tensor, writes) in &task.tensors {
+            let shares = |e: &&Earlier| (*writes || e.writes) && overlap(tensor.memory(), e.tensor.memory());
+            for earlier in self.earlier.iter().filter(shares) {
+                ready = ready.max(earlier.end);
+                waits_for.insert(earlier.task);
+            }
         }
-        before.dedup();
-        self.timeline.edges.extend(before.into_iter().map(|task| (task, number)));
-        self.timeline.tasks.push(Dispatched { kernel: task.kernel.clone(), ready });
+        self.timeline.edges.extend(waits_for.into_iter().map(|from| (from, number)));
+        self.timeline.tasks.push(TaskSpan { kernel: task.kernel.clone(), ready });
         let cores = match task.core {
             Core::Cube => &mut self.cube,
             Core::Vector => &mut self.vector,
@@ -137,13 +135,12 @@ impl Schedule {
                 end: done,
             });
         }
-        let uses = task.tensors.into_iter().map(|(tensor, writes)| Use { tensor, writes, task: number, end });
-        self.earlier.extend(uses);
+        let tensors = task.tensors.into_iter();
+        self.earlier.extend(tensors.map(|(tensor, writes)| Earlier { task: number, tensor, writes, end }));
     }
 
     /// The time of everything.
-    pub fn finish(mut self) -> VirtualTime {
-        self.timeline.edges.sort_unstable();
+    pub fn finish(self) -> VirtualTime {
         let total = self.timeline.spans.iter().map(|span| span.end).fold(0.0, f64::max);
         VirtualTime { total, timeline: self.timeline }
     }

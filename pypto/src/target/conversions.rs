@@ -7,8 +7,8 @@ pub type Conversion = (DType, DType);
 
 use DType::{BF16, F16, F32, I8, I16, I32, U8};
 
-/// Rounding an f32 to an integral f32 counts as a conversion too.
-pub(super) static A2A3: &[Conversion] = &[
+/// What both accelerators convert. Rounding an f32 to an integral f32 counts as a conversion too.
+const SHARED: [Conversion; 18] = [
     (F32, F32),
     (F32, F16),
     (F32, BF16),
@@ -29,30 +29,18 @@ pub(super) static A2A3: &[Conversion] = &[
     (U8, F16),
 ];
 
-pub(super) static A5: &[Conversion] = &[
-    (F32, F32),
-    (F32, F16),
-    (F32, BF16),
-    (F32, I32),
-    (F32, I16),
-    (F16, F32),
-    (F16, I32),
-    (F16, I16),
-    (F16, I8),
-    (F16, U8),
-    (BF16, F32),
-    (BF16, F16),
-    (BF16, I32),
-    (I32, F32),
-    (I32, I16),
-    (I16, F16),
-    (I16, F32),
-    (I16, I32),
-    (I8, F16),
-    (I8, I16),
-    (I8, I32),
-    (U8, F16),
-];
+/// What only the later one converts.
+const ADDED: [Conversion; 4] = [(BF16, F16), (I16, I32), (I8, I16), (I8, I32)];
+
+pub(super) static A2A3: &[Conversion] = &SHARED;
+
+pub(super) static A5: &[Conversion] = &{
+    let mut all = [(F32, F32); SHARED.len() + ADDED.len()];
+    let (shared, added) = all.split_at_mut(SHARED.len());
+    shared.copy_from_slice(&SHARED);
+    added.copy_from_slice(&ADDED);
+    all
+};
 
 /// The shortest chain of conversions from one type to another that goes through types which hold every value of the
 /// source, so that only the last step may round; the types after the first. `None` where there is none.

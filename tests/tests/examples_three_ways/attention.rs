@@ -1,7 +1,8 @@
-//! Flash attention: whole and ragged lengths, causal and not.
+//! Flash attention: whole and ragged lengths, causal and not. Attention to keys and values in pages.
 
 use pypto::prelude::*;
 use pypto_tests::examples::flash_attention::flash_attention;
+use pypto_tests::examples::paged_attention::{page_table, paged_attention};
 
 use crate::agree::Depth::{EveryPass, ThreeWays};
 use crate::agree::three_ways;
@@ -58,4 +59,31 @@ fn flash_attention_of_other_blocks() {
         [2, 11, 6],
         f32
     );
+}
+
+/// Lengths of one position, of whole pages, of one less and one more.
+#[test]
+fn paged_attention_of_every_length() {
+    for (number, (lengths, [h, d, page])) in
+        [(vec![1i64, 7, 8, 9, 31], [3, 5, 8]), (vec![16], [1, 1, 16]), (vec![5, 40], [4, 16, 16])]
+            .into_iter()
+            .enumerate()
+    {
+        let b = lengths.len() as i64;
+        let (table, pages) = page_table(&lengths, page);
+        let filled = Tensor::from_fn([b], |[i]| lengths[i as usize] as i32);
+        three_ways!(
+            if number == 0 { EveryPass } else { ThreeWays },
+            paged_attention,
+            |fill| [
+                &fill.tensor(1, [b, h, d]),
+                &fill.tensor(2, [pages, page, d]),
+                &fill.tensor(3, [pages, page, d]),
+                &table,
+                &filled
+            ],
+            [b, h, d],
+            f32
+        );
+    }
 }

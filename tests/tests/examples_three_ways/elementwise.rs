@@ -1,7 +1,7 @@
 //! Kernels without reductions.
 
 use pypto::prelude::*;
-use pypto_tests::examples::{elementwise, hello_world};
+use pypto_tests::examples::{elementwise, hello_world, rope};
 
 use crate::agree::Depth::{EveryPass, ThreeWays};
 use crate::agree::three_ways;
@@ -34,5 +34,19 @@ fn elementwise() {
     }
     for scalar in [f32::NAN, f32::INFINITY, -0.0, f32::MAX, 1e-45] {
         three_ways!(ThreeWays, elementwise::chain, |fill| [&fill.tensor(1, [5, 33]), scalar, 0.5], [5, 33], f32);
+    }
+}
+
+/// Heads, positions and pairs; blocks are of 64 positions.
+#[test]
+fn rope() {
+    for (number, [h, s, e]) in [[2, 67, 5], [1, 0, 3], [0, 4, 3], [3, 64, 16], [2, 1, 1]].into_iter().enumerate() {
+        three_ways!(
+            if number == 0 { EveryPass } else { ThreeWays },
+            rope::rope,
+            |fill| [&fill.tensor(1, [h, s, 2 * e]), &fill.tensor(2, [s, e]), &fill.tensor(3, [s, e])],
+            [h, s, 2 * e],
+            f32
+        );
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Programs whose kernels have cases here.
-const COVERED: [&str; 12] = [
+const COVERED: [&str; 15] = [
     "dynamic_rows",
     "elementwise",
     "ffn",
@@ -25,8 +25,11 @@ const COVERED: [&str; 12] = [
     "layer_norm",
     "matmul",
     "minilm_layer",
+    "paged_attention",
     "rms_norm",
+    "rope",
     "softmax",
+    "split_k_matmul",
     "task_graph",
 ];
 

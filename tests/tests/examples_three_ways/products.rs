@@ -1,7 +1,7 @@
 //! Kernels with matrix products, and the orchestration.
 
 use pypto::prelude::*;
-use pypto_tests::examples::{ffn, fused_linear, matmul, task_graph};
+use pypto_tests::examples::{ffn, fused_linear, matmul, split_k_matmul, task_graph};
 
 use crate::agree::Depth::{EveryPass, ThreeWays};
 use crate::agree::three_ways;
@@ -65,6 +65,60 @@ fn ffn() {
                 &fill.tensor(4, [f, d]),
                 &fill.tensor(5, [1, d]),
             ],
+            [m, d],
+            f32
+        );
+    }
+}
+
+/// The tensor's elements rounded to another type.
+fn narrow<T: Element>(x: &Tensor<f32, 2>) -> Tensor<T, 2> {
+    let mut y = Tensor::zeros(x.dims());
+    y.set(x.cast::<T>());
+    y
+}
+
+fn widens<T: Element>() {
+    for [m, k, n] in EXTENTS {
+        three_ways!(
+            ThreeWays,
+            matmul::matmul_widening::<T>,
+            |fill| [&narrow::<T>(&fill.tensor(1, [m, k])), &narrow::<T>(&fill.tensor(2, [k, n]))],
+            [m, n],
+            f32
+        );
+    }
+}
+
+#[test]
+fn matmul_widening() {
+    widens::<f16>();
+    widens::<bf16>();
+}
+
+#[test]
+fn split_k_matmul() {
+    // Fewer parts than are asked for, as many, and a last one that is cut off.
+    for (number, [m, k, n]) in
+        [[19, 70, 29], [3, 1, 5], [2, 9, 3], [65, 512, 63], [64, 700, 65]].into_iter().enumerate()
+    {
+        three_ways!(
+            if number == 0 { EveryPass } else { ThreeWays },
+            split_k_matmul::split_k_matmul,
+            |fill| [&fill.tensor(1, [m, k]), &fill.tensor(2, [k, n])],
+            [m, n],
+            f32
+        );
+    }
+}
+
+#[test]
+fn swiglu() {
+    for (number, [m, d, f]) in EXTENTS.into_iter().enumerate() {
+        three_ways!(
+            if number == 0 { EveryPass } else { ThreeWays },
+            ffn::swiglu,
+            |fill| [&fill.tensor(1, [m, d]), &fill.tensor(2, [d, f]), &fill.tensor(3, [d, f]), &fill.tensor(4, [f, d]),],
             [m, d],
             f32
         );

@@ -6,7 +6,7 @@ use pypto_tests::examples::{dynamic_rows, layer_norm, rms_norm, softmax};
 use crate::agree::Depth::{EveryPass, ThreeWays};
 use crate::agree::three_ways;
 
-/// Rows and columns around a tile of 32 or 64 rows.
+/// Rows and columns around tiles of 8, 16, 32 and 64 rows.
 const EXTENTS: [[i64; 2]; 9] = [[0, 5], [3, 0], [1, 1], [1, 67], [31, 13], [32, 8], [33, 17], [63, 64], [65, 127]];
 
 #[test]

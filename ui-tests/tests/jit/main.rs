@@ -71,6 +71,7 @@ const ELSEWHERE: &[(pypto::diagnostics::Code, &str)] = &[
     (codes::DTYPE_MISMATCH, "rustc rejects such kernels first"),
     (codes::MEMORY, "the host has no on-chip memory"),
     (codes::TARGET_SUPPORT, "the host has every operation"),
+    (codes::ASSEMBLER, "the host has no assembler: tested with a stand-in"),
     (codes::IR_TEXT, "tested with the parser"),
     (codes::IR_INVALID, "tested with the verifier"),
     (codes::RUN_FAILED, "needs a run: tested with calls"),

@@ -48,6 +48,8 @@ pub struct AscendKernel {
     /// Iterations to share, over the in-core function's arguments.
     pub iterations: IndexExpr,
     pub plan: Plan,
+    /// The C++ that the assembler made of the text, where it has run.
+    pub assembled: Option<String>,
 }
 
 /// Everything for one accelerator, in memory.
@@ -72,9 +74,22 @@ impl AscendArtifact {
         ];
         for kernel in &self.kernels {
             files.push((format!("ptoas/{}.pto", kernel.name), kernel.text.clone()));
+            if let Some(source) = &kernel.assembled {
+                files.push((format!("ptoas/{}.cpp", kernel.name), source.clone()));
+            }
             files.push((format!("kernels/{}/{}.cpp", kernel.core.unit(), kernel.name), wrapper(kernel)));
         }
         files
+    }
+
+    /// What the assembler is called with besides the files.
+    pub fn assembler_arguments(&self) -> Vec<String> {
+        let level = if self.options.planner == Planner::External { "level2" } else { "level3" };
+        vec![
+            "--enable-insert-sync".to_owned(),
+            format!("--pto-level={level}"),
+            format!("--pto-arch={}", self.target.assembler_arch),
+        ]
     }
 
     /// The kernel of that name.
@@ -121,6 +136,7 @@ fn kernel(function: &Function, target: &'static Target, options: AscendOptions) 
         read(&text, level).map_err(|error| {
             let title = format!("the text of kernel `{}` is not valid: {error}", function.name);
             Diagnostic::error(codes::INTERNAL, function.loc, title, "this kernel")
+                .note(format!("the text is\n{text}"))
                 .with_severity(crate::diagnostics::Severity::Internal)
         })?;
     }
@@ -135,6 +151,7 @@ fn kernel(function: &Function, target: &'static Target, options: AscendOptions) 
         is_spmd,
         iterations,
         plan,
+        assembled: None,
     })
 }
 

@@ -3,14 +3,13 @@
 use serde::Serialize;
 
 use super::artifact::AscendArtifact;
-use super::plan::Planner;
 use super::wrapper::signature;
 
 #[derive(Serialize)]
 struct Manifest<'a> {
     format: u32,
     target: &'a str,
-    /// What was made: up to `.pto` files; the assembler has not run.
+    /// What was made: up to `.pto` files, or to the C++ that the assembler made of them.
     complete_up_to: &'static str,
     assembler: Assembler,
     orchestration: Orchestration,
@@ -45,7 +44,6 @@ struct Kernel<'a> {
 /// The text of the manifest.
 pub fn manifest(artifact: &AscendArtifact) -> String {
     let entry = artifact.program.entry_function();
-    let level = if artifact.options.planner == Planner::External { "level2" } else { "level3" };
     let kernels = artifact.kernels.iter().enumerate().map(|(func_id, kernel)| Kernel {
         func_id,
         name: &kernel.name,
@@ -59,14 +57,8 @@ pub fn manifest(artifact: &AscendArtifact) -> String {
     let manifest = Manifest {
         format: 1,
         target: artifact.target.name,
-        complete_up_to: "pto",
-        assembler: Assembler {
-            arguments: vec![
-                "--enable-insert-sync".to_owned(),
-                format!("--pto-level={level}"),
-                format!("--pto-arch={}", artifact.target.assembler_arch),
-            ],
-        },
+        complete_up_to: if artifact.kernels.iter().all(|k| k.assembled.is_some()) { "cpp" } else { "pto" },
+        assembler: Assembler { arguments: artifact.assembler_arguments() },
         orchestration: Orchestration {
             source: format!("orchestration/{}.cpp", entry.name),
             function_name: "aicpu_orchestration_entry",

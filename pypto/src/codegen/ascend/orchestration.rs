@@ -172,6 +172,7 @@ impl Writer<'_> {
             OpKind::If => self.if_op(op),
             OpKind::Read => self.read(op),
             OpKind::Constant => self.constant(op),
+            OpKind::Assert => self.assertion(op),
             kind if kind.is_elementwise() => self.arithmetic(op),
             _ => Err(self.unsupported(op)),
         }
@@ -222,6 +223,17 @@ impl Writer<'_> {
         }
         let c = number_type(ty.dtype);
         self.line(&format!("const {c} {name} = get_tensor_data<{c}>({tensor}, {offset});"));
+        Ok(())
+    }
+
+    fn assertion(&mut self, op: &Op) -> Outcome<()> {
+        let condition = self.name(op.operands[0]);
+        let message = op.attrs.text(AttrKey::Message).unwrap_or("assertion failed");
+        let text = format!("{}: {message}", op.loc).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        self.line(&format!("if (!{condition}) {{"));
+        self.line(&format!("  rt_report_fatal(PTO2_ERROR_EXPLICIT_ORCH_FATAL, \"%s\", \"{text}\");"));
+        self.line("  return;");
+        self.line("}");
         Ok(())
     }
 

@@ -30,12 +30,20 @@ pub struct Limits {
     pub small_bytes: i64,
     /// The largest tile that is left as it is inside of loops.
     pub nested_bytes: i64,
+    /// Whether cheap values from outside of a loop may be made again inside, where tiles that use them are cut.
+    pub remakes: bool,
 }
 
 impl Limits {
     /// Limits for a number of threads.
     pub fn for_threads(threads: usize) -> Limits {
-        Limits { threads: threads.max(1), block_bytes: 256 << 10, small_bytes: 64 << 10, nested_bytes: 1 << 20 }
+        Limits {
+            threads: threads.max(1),
+            block_bytes: 256 << 10,
+            small_bytes: 64 << 10,
+            nested_bytes: 1 << 20,
+            remakes: false,
+        }
     }
 
     /// Limits for an accelerator: the temporaries of a block take part of a vector core's buffer, and there is a block for
@@ -47,13 +55,14 @@ impl Limits {
             block_bytes: buffer / 5,
             small_bytes: buffer / 5,
             nested_bytes: buffer / 2,
+            remakes: false,
         }
     }
 
-    /// The same for blocks of a part of the size, also of tiles that a program chose.
+    /// The same for blocks of a part of the size, also of tiles that a program chose and that use values from outside.
     pub fn shrunk(self, divisor: i64) -> Limits {
         let bytes = (self.block_bytes / divisor).max(1024);
-        Limits { block_bytes: bytes, small_bytes: bytes, nested_bytes: bytes, ..self }
+        Limits { block_bytes: bytes, small_bytes: bytes, nested_bytes: bytes, remakes: true, ..self }
     }
 
     /// Into how many blocks a value is cut at least, where it is large enough.

@@ -10,7 +10,7 @@ use super::emit::{self, Holders};
 use super::plan::{Run, plan};
 use super::{Limits, through_memory};
 use crate::ir::{Attr, AttrKey, Attrs, Block, Extent, Function, Op, TensorType, Type, ValueId};
-use crate::ops::{Class, OpKind};
+use crate::ops::{Class, Effect, OpKind};
 use crate::passes::accesses;
 use crate::passes::definitions::{Definitions, for_each_use};
 use crate::passes::extract::simple_op;
@@ -26,7 +26,9 @@ pub fn rewrite_function(function: &mut Function, limits: &Limits) {
         tensors.map(|v| (v, accesses::root(v, &ranges))).collect()
     };
     let body = std::mem::take(&mut function.body);
-    let mut tiler = Tiler { function, limits, roots, reloads: HashMap::new() };
+    let mut written = HashSet::new();
+    note_written(&body, &roots, &mut written);
+    let mut tiler = Tiler { function, limits, roots, written, reloads: HashMap::new() };
     let body = tiler.block(body, true);
     function.body = body;
 }
@@ -35,9 +37,26 @@ struct Tiler<'a> {
     function: &'a mut Function,
     limits: &'a Limits,
     roots: HashMap<ValueId, ValueId>,
-    /// Loads of stored values, which can be repeated anywhere later.
+    /// Roots of tensors that the function writes.
+    written: HashSet<ValueId>,
+    /// Loads of stored values, and what else can be repeated anywhere later.
     reloads: HashMap<ValueId, Op>,
 }
+
+fn note_written(block: &Block, roots: &HashMap<ValueId, ValueId>, written: &mut HashSet<ValueId>) {
+    for op in &block.ops {
+        let tensors = match op.kind {
+            OpKind::Store | OpKind::ScatterRows | OpKind::Write => &op.operands[1..2],
+            OpKind::Call => &op.operands[..],
+            _ => &[],
+        };
+        written.extend(tensors.iter().map(|v| roots.get(v).copied().unwrap_or(*v)));
+        op.regions.iter().for_each(|region| note_written(region, roots, written));
+    }
+}
+
+/// The largest value that is made again rather than kept.
+const CHEAP_BYTES: i64 = 16 << 10;
 
 /// Position of the last operation of a block that uses a value.
 type LastUse = HashMap<ValueId, usize>;
@@ -99,6 +118,7 @@ impl Tiler<'_> {
     fn flush(&mut self, run: &mut Vec<Op>, last_use: &LastUse, position: usize, top: bool, out: &mut Vec<Op>) {
         let mut ops = std::mem::take(run);
         if !self.is_large(&ops, top) || self.continues_tile_code(&ops) {
+            self.note_remakeable(&ops);
             out.extend(ops);
             return;
         }
@@ -125,6 +145,28 @@ impl Tiler<'_> {
                 None => op.clone(),
             };
             run.push(back);
+        }
+    }
+
+    /// Notes small values that can be made again: loads of what nobody writes, and arithmetic on such.
+    fn note_remakeable(&mut self, ops: &[Op]) {
+        if !self.limits.remakes {
+            return;
+        }
+        for op in ops {
+            let [result] = op.results[..] else { continue };
+            let is_tile = |v: &&ValueId| self.function.ty(**v).as_tile().is_some();
+            let possible = match op.kind {
+                OpKind::Load => !self.written.contains(&self.root(op.operands[0])),
+                OpKind::Full | OpKind::Iota => true,
+                kind if kind.is_elementwise() && kind.info().effect == Effect::Pure => {
+                    op.operands.iter().filter(is_tile).all(|v| self.reloads.contains_key(v))
+                }
+                _ => false,
+            };
+            if possible && bytes(result, self.function) <= CHEAP_BYTES {
+                self.reloads.insert(result, op.clone());
+            }
         }
     }
 
@@ -163,24 +205,33 @@ impl Tiler<'_> {
             if !outside || renamed.contains_key(&operand) {
                 continue;
             }
-            let mut load = match self.reloads.get(&operand) {
-                Some(load) => load.clone(),
-                None => {
-                    let tensor = allocate(operand, self.function, out);
-                    self.store_whole(operand, tensor, out);
-                    self.load_back(operand, tensor, out)
-                }
-            };
-            let info = self.function.info(operand).clone();
-            let fresh = self.function.add_value(info.ty, info.name, info.loc);
-            load.results = vec![fresh];
-            renamed.insert(operand, fresh);
-            loads.push(load);
+            if !self.reloads.contains_key(&operand) {
+                let tensor = allocate(operand, self.function, out);
+                self.store_whole(operand, tensor, out);
+                self.load_back(operand, tensor, out);
+            }
+            self.repeat(operand, &mut renamed, &mut loads);
         }
         for operand in ops.iter_mut().flat_map(|op| &mut op.operands) {
             *operand = renamed.get(operand).copied().unwrap_or(*operand);
         }
         ops.splice(0..0, loads);
+    }
+
+    /// Makes a value again, with what it is made of.
+    fn repeat(&mut self, value: ValueId, renamed: &mut HashMap<ValueId, ValueId>, ops: &mut Vec<Op>) {
+        let Some(mut op) = self.reloads.get(&value).cloned().filter(|_| !renamed.contains_key(&value)) else { return };
+        for operand in op.operands.clone() {
+            self.repeat(operand, renamed, ops);
+        }
+        for operand in &mut op.operands {
+            *operand = renamed.get(operand).copied().unwrap_or(*operand);
+        }
+        let info = self.function.info(value).clone();
+        let fresh = self.function.add_value(info.ty, info.name, info.loc);
+        op.results = vec![fresh];
+        renamed.insert(value, fresh);
+        ops.push(op);
     }
 
     fn store_whole(&mut self, value: ValueId, tensor: ValueId, out: &mut Vec<Op>) {

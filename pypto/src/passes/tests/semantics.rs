@@ -9,7 +9,8 @@ use crate::passes::pipeline;
 use crate::passes::tensor_tiling::Limits;
 
 /// Limits so small that small programs are cut.
-const SMALL: Limits = Limits { threads: 2, block_bytes: 2 << 10, small_bytes: 256, nested_bytes: 4 << 10 };
+const SMALL: Limits =
+    Limits { threads: 2, block_bytes: 2 << 10, small_bytes: 256, nested_bytes: 4 << 10, remakes: true };
 
 /// Contents of every tensor parameter after a run, `rows` standing for the run-time extent.
 fn run(program: &Program, rows: i64) -> Vec<Vec<f32>> {
@@ -35,7 +36,7 @@ fn run(program: &Program, rows: i64) -> Vec<Vec<f32>> {
             })
             .collect();
     // SAFETY: the words are addresses of vectors of the extents that the types state, alive and used by this call alone.
-    unsafe { run_function(program, program.entry, &words, Options { checked: false, nan: false }) }
+    unsafe { run_function(program, program.entry, &words, Options { checked: false }) }
         .unwrap_or_else(|e| panic!("{e}\n{program}"));
     tensors
 }

@@ -4,14 +4,13 @@
 //! those of any other run. The bytes of all tensors stand one after another in one file, described by the entries.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{Direction, Extent, Function, Param, ParamRole, Type, ValueId};
 
-/// Changes with the meaning of [`Entry`] and of the file around it.
-pub const SCHEMA: u32 = 2;
+/// Changes with the meaning of [`Entry`].
+pub const SCHEMA: u32 = 1;
 
 /// Whose arguments are dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +67,6 @@ struct State {
 pub struct Content {
     pub entries: Vec<Entry>,
     pub payload: Vec<u8>,
-    /// How long copying took.
-    pub spent: Duration,
 }
 
 impl ArgumentsDump {
@@ -105,35 +102,27 @@ impl ArgumentsDump {
         // SAFETY: the caller's promise.
         unsafe { self.note(Stage::After, is_task, function, words) };
         if is_task {
-            self.next_task();
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).tasks += 1;
         }
         result
     }
 
-    /// Counts a task whose values are all noted.
-    pub(in crate::runtime) fn next_task(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).tasks += 1;
-    }
-
-    /// Keeps what `function` takes, or what it gives.
-    ///
     /// # Safety
     /// As for [`ArgumentsDump::around`].
-    pub(in crate::runtime) unsafe fn note(&self, stage: Stage, is_task: bool, function: &Function, words: &[u64]) {
-        let start = Instant::now();
+    unsafe fn note(&self, stage: Stage, is_task: bool, function: &Function, words: &[u64]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let task = is_task.then_some(state.tasks);
         for (param, word) in function.params.iter().zip(words).filter(|(param, _)| concerns(param, stage)) {
             let mut entry = entry(stage, task, function, param);
             let payload = &mut state.content.payload;
-            let first = payload.len();
+            let start = payload.len();
             let kept = match function.ty(param.value) {
                 Type::Tensor(ty) => {
                     let extent = |extent: &Extent| value_of(function, words, extent);
                     let dims: Vec<i64> = ty.dims.iter().map(extent).collect();
                     let strides: Vec<i64> = ty.strides.iter().map(extent).collect();
                     entry.bytes = dims.iter().product::<i64>().max(0) as usize * ty.dtype.size();
-                    let fits = first + entry.bytes <= self.limit;
+                    let fits = start + entry.bytes <= self.limit;
                     if fits {
                         let tensor = Strided { at: *word as *const u8, dims: &dims, strides: &strides };
                         // SAFETY: the caller's promise: the word points to a tensor of these extents and strides.
@@ -147,10 +136,9 @@ impl ArgumentsDump {
                     true
                 }
             };
-            entry.offset = kept.then_some(first);
+            entry.offset = kept.then_some(start);
             state.content.entries.push(entry);
         }
-        state.content.spent += start.elapsed();
     }
 }
 

@@ -4,6 +4,5 @@
 
 pub mod deps;
 pub mod dump_args;
-pub mod pmu;
 pub mod scope_stats;
 pub mod swimlane;

@@ -2,8 +2,8 @@
 
 use super::kernels::{PLANNERS, random};
 use super::{build, simulate, texts};
-use crate::codegen::ascend::Planner;
 use crate::codegen::ascend::dialect::Core;
+use crate::codegen::ascend::{AscendKernel, Planner};
 use crate::prelude::*;
 use crate::target;
 
@@ -148,5 +148,24 @@ fn attention_on_both_targets() {
             simulate(&artifact, (&q, &k, &v, &mut o));
             assert!(difference(o.as_slice(), expected.as_slice()) < 1e-5, "{h}x{s}x{t}x{d} {}", texts(&artifact));
         }
+    }
+}
+
+/// Blocks with which online softmax has needed 198,144 of the 188,416 bytes of the vector buffer elsewhere.
+#[test]
+fn attention_of_large_blocks_fits() {
+    let (q, k, v) = (random([1, 128, 128], 1), random([1, 256, 128], 2), random([1, 256, 128], 3));
+    let mut expected = Tensor::zeros([1, 128, 128]);
+    attention.with(meta! { BQ: 64, BK: 128 })(&q, &k, &v, &mut expected).unwrap();
+    for planner in PLANNERS {
+        let mut o = Tensor::<f32, 3>::zeros([1, 128, 128]);
+        let key = attention.with(meta! { BQ: 64, BK: 128 }).key(&(&q, &k, &v, &o)).unwrap();
+        let artifact = super::build_key(attention.ir(), &key, &target::A2A3, planner).unwrap();
+        let used = artifact.kernels.iter().filter_map(|kernel| kernel.plan.used.get(&target::Space::Vec));
+        assert!(used.max().is_some_and(|most| *most <= 188_416), "{}", texts(&artifact));
+        let whole = |kernel: &&AscendKernel| kernel.text.contains("rows=64, cols=128");
+        assert!(artifact.kernels.iter().any(|kernel| whole(&kernel)), "blocks were cut: {}", texts(&artifact));
+        simulate(&artifact, (&q, &k, &v, &mut o));
+        assert!(difference(o.as_slice(), expected.as_slice()) < 1e-5, "{}", texts(&artifact));
     }
 }

@@ -1,13 +1,12 @@
 //! Random kernels: the simulator writes what the interpreter writes, bit for bit, where no function is written out and no
 //! product cuts its sum; everywhere it finds nothing to report. Kernels that a target refuses are refused for a reason.
-//!
-//! `PYPTO_RANDOM_KERNELS` sets how many kernels a run tries, `PYPTO_RANDOM_SEED` the first seed.
 
 use std::marker::PhantomData;
 
 use crate::codegen::ascend::AscendOptions;
 use crate::codegen::host::lower::tests::generator::{Generated, Generator};
-use crate::codegen::host::lower::tests::memory::{Buffer, Dice};
+use crate::codegen::host::lower::tests::memory::Buffer;
+use crate::codegen::host::lower::tests::seeds::{each_seed, fill};
 use crate::compile::ascend::compile_for_target;
 use crate::diagnostics::codes;
 use crate::ir::interpreter::{Options, run};
@@ -20,14 +19,6 @@ use crate::target;
 
 const TYPES: [DType; 8] =
     [DType::F32, DType::F32, DType::F32, DType::F32, DType::F16, DType::BF16, DType::I32, DType::Bool];
-
-fn fill(buffers: &[(DType, Vec<i64>, bool)], seed: u64) -> Vec<Buffer> {
-    let mut dice = Dice::new(seed ^ 0x5eed);
-    buffers
-        .iter()
-        .map(|(dtype, dims, _)| Buffer::random(*dtype, dims.iter().product::<i64>() as usize, &mut dice))
-        .collect()
-}
 
 fn argument<'a>(buffer: &'a mut Buffer, (dtype, extents, mutable): &(DType, Vec<i64>, bool)) -> Argument<'a> {
     let (mut dims, mut strides) = ([1; MAX_RANK], [0; MAX_RANK]);
@@ -112,24 +103,10 @@ fn check(seed: u64, target: &'static target::Target) -> Result<Outcome, String> 
     Ok(Outcome::Ran)
 }
 
-fn from_env(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn simulated_equals_interpreted() {
-    let (first, count) = (from_env("PYPTO_RANDOM_SEED", 1), from_env("PYPTO_RANDOM_KERNELS", 100));
-    let (mut ran, mut failures) = (0, Vec::new());
-    for seed in first..first + count {
-        for target in target::ALL {
-            match std::panic::catch_unwind(|| check(seed, target)) {
-                Ok(Ok(outcome)) => ran += u64::from(outcome == Outcome::Ran),
-                Ok(Err(text)) => failures.push(text),
-                Err(_) => failures.push(format!("seed {seed}: panic")),
-            }
-        }
-    }
-    let summary: Vec<&str> = failures.iter().filter_map(|f| f.lines().next()).collect();
-    assert!(failures.is_empty(), "{} fail: {summary:#?}\n{}", failures.len(), failures[0]);
+    let both =
+        |seed| target::ALL.into_iter().map(|target| check(seed, target).map(|o| u64::from(o == Outcome::Ran))).sum();
+    let (count, ran) = each_seed(100, both);
     assert!(ran * 5 >= count, "only {ran} of {} kernels ran", 2 * count);
 }

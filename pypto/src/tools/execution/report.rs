@@ -75,8 +75,6 @@ pub struct ExecutionReport {
     pub not_compared: Vec<String>,
     /// Where the outputs were written.
     pub saved: Option<PathBuf>,
-    /// Where the dispatch's records are, and about how many nanoseconds they took, where it was recorded.
-    pub recorded: Option<(PathBuf, u64)>,
 }
 
 impl ExecutionReport {
@@ -93,7 +91,6 @@ impl ExecutionReport {
             unlike: Vec::new(),
             not_compared: Vec::new(),
             saved: None,
-            recorded: None,
         }
     }
 
@@ -144,14 +141,8 @@ impl fmt::Display for ExecutionReport {
         if !self.not_compared.is_empty() {
             writeln!(f, "  not compared: {}", self.not_compared.join(", "))?;
         }
-        if let Some(path) = &self.saved {
-            writeln!(f, "  outputs   in {}", path.display())?;
-        }
-        match &self.recorded {
-            Some((path, nanoseconds)) => {
-                let microseconds = *nanoseconds as f64 / 1e3;
-                writeln!(f, "  recorded  in {}; that took about {microseconds:.1} us", path.display())
-            }
+        match &self.saved {
+            Some(path) => writeln!(f, "  outputs   in {}", path.display()),
             None => Ok(()),
         }
     }

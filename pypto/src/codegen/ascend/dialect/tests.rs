@@ -105,6 +105,49 @@ fn spaces_and_layouts_are_checked() {
     assert!(read(&cube, Level::Three).unwrap_err().to_string().contains("vector unit only"));
 }
 
+/// The kernel with further constants and instructions before its end.
+fn with(instructions: &str) -> Result<super::Module, String> {
+    let constants = "    %c0 = arith.constant 0 : index\n    %a2 = arith.constant 32768 : i64\n    %a3 = arith.constant 65536 : i64\n";
+    let text = add().replace("    %c0 = arith.constant 0 : index\n", constants);
+    let text = text.replace("    return\n", &format!("{instructions}    return\n"));
+    read(&text, Level::Three).map_err(|error| error.to_string())
+}
+
+#[test]
+fn reductions_keep_the_element_type() {
+    let column = TILE.replace("cols=64", "cols=1").replace("blayout=row_major", "blayout=col_major");
+    let sum = |column: &str| {
+        with(&format!(
+            "    %s = pto.alloc_tile addr = %a2 valid_row = %c64 valid_col = %c64 : {TILE}\n\
+             \x20   %r = pto.alloc_tile addr = %a3 valid_row = %c64 valid_col = %c1 : {column}\n\
+             \x20   pto.trowsum ins(%c, %s : {TILE}, {TILE}) outs(%r : {column})\n"
+        ))
+    };
+    sum(&column).unwrap();
+    let message = sum(&column.replace("f32", "f16")).unwrap_err();
+    assert!(message.contains("another element type than its operand"), "{message}");
+}
+
+#[test]
+fn a_row_vector_is_where_the_unit_reaches_it() {
+    let row = TILE.replace("rows=64", "rows=1");
+    let expand = |row: &str| {
+        with(&format!(
+            "    %r = pto.alloc_tile addr = %a2 valid_row = %c1 valid_col = %c64 : {row}\n\
+             \x20   %zero = arith.constant 0.0 : f32\n    pto.texpands ins(%zero : f32) outs(%r : {row})\n\
+             \x20   pto.tcolexpand ins(%r : {row}) outs(%c : {TILE})\n"
+        ))
+    };
+    expand(&row).unwrap();
+    assert!(expand(&row.replace("loc=vec", "loc=mat")).is_err());
+}
+
+#[test]
+fn places_are_optional() {
+    let without = add().replace(" loc(\"k.rs\":3:5)", "");
+    assert_eq!(print(&read(&without, Level::Three).unwrap(), false), without);
+}
+
 #[test]
 fn cut_text_is_an_error() {
     let text = add();

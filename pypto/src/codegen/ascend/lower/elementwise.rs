@@ -5,6 +5,7 @@ use super::{Held, Lowering, Outcome};
 use crate::codegen::ascend::dialect::{Form, TileAttr, TileOp};
 use crate::ir::{DType, Op, Round, ValueId};
 use crate::ops::OpKind;
+use crate::target::Target;
 
 impl Lowering<'_> {
     /// Refuses an element type that the target does not compute an operation on.
@@ -13,7 +14,10 @@ impl Lowering<'_> {
             return Ok(());
         }
         let name = op.kind().map_or(op.name(), OpKind::name);
-        Err(self.refusal(self.loc, name, &format!("on tiles of `{dtype}`")))
+        let has = |target: &'static Target| op.elements(&target.elements).contains(&dtype);
+        let supported: Vec<&str> = op.elements(&self.target.elements).iter().map(|dtype| dtype.name()).collect();
+        let problem = self.refusal_where(self.loc, name, &format!("on tiles of `{dtype}`"), has);
+        Err(problem.note(format!("it has `{name}` on tiles of {}", supported.join(", "))))
     }
 
     fn computes(&self, op: TileOp, dtype: DType) -> bool {

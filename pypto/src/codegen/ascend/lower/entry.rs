@@ -4,16 +4,8 @@ use std::collections::HashMap;
 
 use super::{Held, Lowered, Lowering, Outcome, Tensor};
 use crate::codegen::ascend::dialect::{Inst, Kind, Ty, Value};
-use crate::ir::{Block, DType, Function, IndexExpr, IndexExprs, LoopKind, Op, Type};
-use crate::ops::OpKind;
-
-/// One flattened loop.
-struct Level<'f> {
-    op: &'f Op,
-    lower: IndexExpr,
-    step: IndexExpr,
-    count: IndexExpr,
-}
+use crate::ir::{Block, DType, IndexExpr, Type};
+use crate::passes::flat_loops::{Level, flattened, iterations};
 
 /// The type of an IR scalar: index arithmetic is `index`.
 pub(super) fn scalar_ty(dtype: DType) -> Ty {
@@ -24,9 +16,8 @@ impl Lowering<'_> {
     pub(super) fn kernel(&mut self) -> Outcome<Lowered> {
         let arguments = self.parameters()?;
         let source = self.source;
-        let exprs = IndexExprs::new(source);
-        let levels = flattened(source, &exprs);
-        let iterations = levels.iter().fold(IndexExpr::Const(1), |n, level| product(n, level.count.clone()));
+        let levels = flattened(source);
+        let iterations = iterations(&levels);
         let is_spmd = !levels.is_empty();
         if is_spmd {
             let [block, blocks] = ["__pypto_spmd_block_idx", "__pypto_spmd_block_num"].map(|name| {
@@ -160,41 +151,4 @@ impl Lowering<'_> {
         let (a, b) = (self.expression(a)?, self.expression(b)?);
         Ok(self.index_op(op, a, b))
     }
-}
-
-fn product(a: IndexExpr, b: IndexExpr) -> IndexExpr {
-    IndexExpr::binary(OpKind::Mul, a, b).unwrap_or(IndexExpr::Const(1))
-}
-
-/// The perfectly nested parallel loops at the top of a kernel, outermost first.
-fn flattened<'f>(function: &'f Function, exprs: &IndexExprs<'f>) -> Vec<Level<'f>> {
-    let mut levels = Vec::new();
-    let mut block = &function.body;
-    while let Some(level) = only_loop(block).and_then(|op| level(exprs, op)) {
-        block = &level.op.regions[0];
-        levels.push(level);
-    }
-    levels
-}
-
-/// The loop of a block that holds nothing else than it and arithmetic.
-fn only_loop(block: &Block) -> Option<&Op> {
-    let mut found = None;
-    for op in &block.ops {
-        match op.kind {
-            OpKind::For if found.is_none() => found = Some(op),
-            OpKind::Constant | OpKind::View => {}
-            kind if kind.is_elementwise() => {}
-            _ => return None,
-        }
-    }
-    found.filter(|op| op.results.is_empty() && matches!(op.attrs.loop_kind(), LoopKind::Parallel | LoopKind::Spmd))
-}
-
-fn level<'f>(exprs: &IndexExprs<'f>, op: &'f Op) -> Option<Level<'f>> {
-    let of = |i: usize| exprs.of(op.operands[i]);
-    let (lower, upper, step) = (of(0)?, of(1)?, of(2)?);
-    let length = IndexExpr::binary(OpKind::Sub, upper, lower.clone())?;
-    let length = IndexExpr::binary(OpKind::Max, length, IndexExpr::Const(0))?;
-    Some(Level { op, lower, count: IndexExpr::ceil_div(length, step.clone()), step })
 }

@@ -18,10 +18,33 @@ impl Lowering<'_> {
             OpKind::SetValid => self.revalidated(op, &shape)?,
             OpKind::Transpose if rank == 2 => self.transposed(op, &shape)?,
             OpKind::Reshape => self.reshaped(op, &shape)?,
+            OpKind::Slice | OpKind::Assemble | OpKind::Concat => self.piece(op, &shape)?,
             OpKind::Fillpad if rank <= 2 => self.filled(op, &shape)?,
             _ => return Err(self.refuse(op, "on tiles on chip")),
         };
         self.bind(op.result(), Held::Tile(Tile { name: shape.name.clone(), ..result }));
+        Ok(())
+    }
+
+    /// The same bytes as elements of another type of the same size.
+    pub(super) fn bitcast(&mut self, op: &Op) -> Outcome<()> {
+        let shape = self.shape_of(op.result())?;
+        let x = self.tile(op.operands[0])?;
+        if x.dtype.size() != shape.dtype.size() {
+            return Err(self.refuse(op, "to elements of another size"));
+        }
+        if x.dtype == DType::Bool || shape.dtype == DType::Bool {
+            return Err(self.refuse(op, "on tiles of `bool`"));
+        }
+        self.storage(shape.dtype, op.kind.name())?;
+        let handle = self.data(&x)?;
+        let mut ty = self.tile_ty(handle)?;
+        let whole = [self.index(ty.rows), self.index(ty.cols)];
+        (ty.dtype, ty.valid) = (shape.dtype, [Some(ty.rows), Some(ty.cols)]);
+        let all = self.with_valid(handle, whole)?;
+        let other = self.alias(&shape.name, all, ty, Alias::Bitcast);
+        let other = self.with_valid(other, shape.valid)?;
+        self.bind(op.result(), Held::Tile(shape.with(Repr::Data(other), shape.dtype)));
         Ok(())
     }
 
@@ -57,7 +80,7 @@ impl Lowering<'_> {
         self.transposed_tile(&x, shape)
     }
 
-    fn transposed_tile(&mut self, x: &Tile, shape: &Tile) -> Outcome<Tile> {
+    pub(super) fn transposed_tile(&mut self, x: &Tile, shape: &Tile) -> Outcome<Tile> {
         let input = self.data(x)?;
         if x.is_column() {
             // One element stays a column.

@@ -27,6 +27,8 @@ impl Lowering<'_> {
             OpKind::Read => self.read(op),
             OpKind::Write => self.write(op),
             OpKind::Extract => self.extract(op),
+            OpKind::GatherRows => self.gather_rows(op),
+            OpKind::ScatterRows => self.scatter_rows(op),
             _ => Err(self.refuse(op, "on the vector unit")),
         }
     }
@@ -80,20 +82,35 @@ impl Lowering<'_> {
     /// The part of a tensor at the given offsets, of the given sizes.
     pub(super) fn partition(&mut self, tensor: &Tensor, offsets: &[Value], sizes: &[Value], column: bool) -> Value {
         let view = self.global_view(tensor, column);
-        let rank = tensor.dims.len();
+        let (at, sizes) = self.in_parameter(tensor, offsets, sizes);
+        let name = format!("{}_part", self.function.name_of(tensor.pointer));
+        self.partition_of(&name, view, at, sizes)
+    }
+
+    /// Offsets and sizes in all dimensions of the parameter that a tensor is a part of.
+    pub(super) fn in_parameter(
+        &mut self,
+        tensor: &Tensor,
+        offsets: &[Value],
+        sizes: &[Value],
+    ) -> (Vec<Value>, Vec<Value>) {
         let one = self.index(1);
         let mut at = tensor.origin.clone();
-        let mut all = vec![one; rank];
+        let mut all = vec![one; tensor.dims.len()];
         for (axis, (offset, size)) in offsets.iter().zip(sizes).enumerate() {
             let position = tensor.dropped + axis;
             at[position] = self.index_op("addi", at[position], *offset);
             all[position] = *size;
         }
-        let dims = all.iter().map(|size| self.known(*size).filter(|n| *n > 0)).collect();
+        (at, all)
+    }
+
+    /// A partition of a view.
+    pub(super) fn partition_of(&mut self, name: &str, view: Value, offsets: Vec<Value>, sizes: Vec<Value>) -> Value {
         let Ty::View { dtype, .. } = *self.ty(view) else { return view };
-        let result =
-            self.fresh(&format!("{}_part", self.function.name_of(tensor.pointer)), Ty::Partition { dims, dtype });
-        self.push(Kind::Partition { result, view, offsets: at, sizes: all });
+        let dims = sizes.iter().map(|size| self.known(*size).filter(|n| *n > 0)).collect();
+        let result = self.fresh(name, Ty::Partition { dims, dtype });
+        self.push(Kind::Partition { result, view, offsets, sizes });
         result
     }
 
@@ -104,7 +121,7 @@ impl Lowering<'_> {
         cols == 1 && tensor.dims.len() == 2 && tensor.dropped == 0 && one && adjacent
     }
 
-    fn check_rows(&self, tensor: &Tensor, operation: &str) -> Outcome<()> {
+    pub(super) fn check_rows(&self, tensor: &Tensor, operation: &str) -> Outcome<()> {
         match tensor.strides.last().map(|stride| self.known(*stride)) {
             None | Some(Some(1)) => Ok(()),
             _ if tensor.dims.last().and_then(|d| self.known(*d)) == Some(1) => Ok(()),
@@ -112,7 +129,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn storage(&self, dtype: DType, operation: &str) -> Outcome<DType> {
+    pub(super) fn storage(&self, dtype: DType, operation: &str) -> Outcome<DType> {
         match dtype {
             DType::Bool => Ok(DType::U8),
             DType::I64 => Err(self.refusal(self.loc, operation, "of tiles of `i64`")),
@@ -157,12 +174,12 @@ impl Lowering<'_> {
         self.numbers_as_mask(&numbers)
     }
 
-    fn scalars(&self, values: &[ValueId]) -> Outcome<Vec<Value>> {
+    pub(super) fn scalars(&self, values: &[ValueId]) -> Outcome<Vec<Value>> {
         values.iter().map(|v| self.scalar(*v)).collect()
     }
 
     /// The first column of rows, in column order.
-    fn first_column(&mut self, rows: Value, shape: &Tile, dtype: DType) -> Outcome<Tile> {
+    pub(super) fn first_column(&mut self, rows: Value, shape: &Tile, dtype: DType) -> Outcome<Tile> {
         let exact = if dtype == DType::U8 || dtype == DType::I8 { DType::F16 } else { dtype };
         let exact = if exact == DType::BF16 { DType::F32 } else { exact };
         self.check_elements(TileOp::RowMax, exact)?;
@@ -206,7 +223,7 @@ impl Lowering<'_> {
     }
 
     /// A column as the first column of rows.
-    fn column_as_rows(&mut self, column: &Tile) -> Outcome<Value> {
+    pub(super) fn column_as_rows(&mut self, column: &Tile) -> Outcome<Value> {
         if let Repr::Fill(_) = column.repr {
             let rows = Tile { cols: 2, ..column.clone() };
             return self.data(&rows);

@@ -13,8 +13,10 @@ mod entry;
 mod layout;
 mod math;
 mod memory;
+mod pieces;
 mod product;
 mod reduce;
+mod rows;
 mod scalar;
 mod tile;
 
@@ -24,7 +26,7 @@ use super::dialect::{Core, Function, Inst, Place, Ty, Value};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::ir::{self, Block, Loc, Op, ValueId};
 use crate::ops::{Class, OpKind};
-use crate::target::Target;
+use crate::target::{self, Target};
 use tile::Tile;
 
 /// A lowered kernel and how it is called.
@@ -158,9 +160,9 @@ impl Lowering<'_> {
             Class::Binary => self.binary(op),
             Class::Compare => self.compare(op),
             Class::Select => self.select(op),
+            Class::Cast if op.kind == OpKind::Bitcast => self.bitcast(op),
             Class::Cast => self.cast(op),
-            Class::RowReduce | Class::RowArg => self.row_reduce(op),
-            Class::ColReduce | Class::ColArg => self.col_reduce(op),
+            Class::RowReduce | Class::RowArg | Class::ColReduce | Class::ColArg => self.reduce(op),
             Class::Create => self.create(op),
             Class::Layout => self.layout(op),
             _ => Err(self.refuse(op, "in a kernel")),
@@ -173,11 +175,29 @@ impl Lowering<'_> {
     }
 
     fn refusal(&self, loc: Loc, operation: &str, where_to: &str) -> Diagnostic {
+        self.refusal_where(loc, operation, where_to, |_| false)
+    }
+
+    /// As [`Lowering::refusal`]; `has` tells the other accelerators that have the operation.
+    fn refusal_where(
+        &self,
+        loc: Loc,
+        operation: &str,
+        where_to: &str,
+        has: impl Fn(&'static Target) -> bool,
+    ) -> Diagnostic {
         let target = self.target.name;
         let title = format!("target `{target}` has no `{operation}` {where_to}");
+        let others = target::ALL.into_iter().filter(|other| other.name != target && has(other));
+        let names: Vec<String> = others.map(|other| format!("`{}`", other.name)).chain(["`host`".to_owned()]).collect();
+        let have = if names.len() == 1 {
+            "target `host` has it".to_owned()
+        } else {
+            format!("targets {} have it", names.join(" and "))
+        };
         Diagnostic::error(codes::TARGET_SUPPORT, loc, title, "this operation")
             .note(format!("in kernel `{}`, for {}", self.source.name, self.target.product))
-            .help("run the kernel on target `host`, which has every operation")
+            .help(have)
     }
 
     /// A fault of the compiler itself.

@@ -12,7 +12,7 @@ use crate::codegen::ascend::dialect::{GlobalLayout, Inst, Kind, Region, TileOp, 
 use crate::diagnostics::{Diagnostic, codes};
 use crate::ir::{AttrKey, Block, DType, Op, TileType, ValueId};
 use crate::ops::OpKind;
-use crate::target::Space;
+use crate::target::{Space, Target};
 
 /// Rows and columns of tiles of the matrix spaces are multiples of this.
 pub(super) const FRACTAL: i64 = 16;
@@ -45,6 +45,9 @@ impl Lowering<'_> {
         if op.kind == OpKind::Matmul && self.is_only_stored(op.result()) {
             self.bind(op.result(), Held::Deferred(op.clone()));
             return Ok(());
+        }
+        if self.source.ty(op.result()).as_tile().is_some_and(|t| t.rank() > 2) {
+            return Err(self.refuse(op, "of rank 3 that is used by other than a store"));
         }
         let operands = &op.operands[op.operands.len() - 2..];
         let a = self.operand_of(op, operands[0], op.attrs.flag(AttrKey::TransposeA))?;
@@ -143,10 +146,7 @@ impl Lowering<'_> {
         let Some(ty) = self.source.ty(value).as_tile().cloned() else {
             return Err(self.internal("an operand is no tile"));
         };
-        if ty.rank() != 2 {
-            return Err(self.refuse(op, "of rank 3"));
-        }
-        let (mut rows, mut cols, mut valid) = self.extents(&ty)?;
+        let (mut rows, mut cols, mut valid) = self.extents(&matrix_of(&ty))?;
         let tensor = self.tensor(load.operands[0])?;
         let offsets = load.operands[1..].iter().map(|v| self.scalar(*v)).collect::<Outcome<Vec<Value>>>()?;
         if transposed {
@@ -154,7 +154,10 @@ impl Lowering<'_> {
             valid.swap(0, 1);
         }
         if !self.target.elements.product.contains(&ty.dtype) {
-            return Err(self.refuse(op, &format!("of `{}`", ty.dtype)));
+            let has = |target: &'static Target| target.elements.product.contains(&ty.dtype);
+            let problem = self.refusal_where(op.loc, op.kind.name(), &format!("of `{}`", ty.dtype), has);
+            let supported: Vec<&str> = self.target.elements.product.iter().map(|dtype| dtype.name()).collect();
+            return Err(problem.note(format!("it multiplies {}", supported.join(", "))));
         }
         if tensor.strides.last().and_then(|s| self.known(*s)) != Some(1) {
             return Err(self.refuse(op, "of rows whose elements are apart"));
@@ -185,11 +188,41 @@ impl Lowering<'_> {
         }
     }
 
-    /// Block by block: rows and columns in loops, each block accumulated and stored.
+    /// Of rank 3 one matrix after the other.
     fn product_to_memory(&mut self, op: &Op, tensor: &Tensor, offsets: &[Value], ty: &TileType) -> Outcome<()> {
         let a = self.operand_of(op, op.operands[0], op.attrs.flag(AttrKey::TransposeA))?;
         let b = self.operand_of(op, op.operands[1], op.attrs.flag(AttrKey::TransposeB))?;
-        let [.., row_at, col_at] = offsets else { return Err(self.refuse(op, "into a tensor of rank 1")) };
+        if offsets.len() < 2 {
+            return Err(self.refuse(op, "into a tensor of rank 1"));
+        }
+        let Some(batch) = ty.rank().checked_sub(3) else {
+            return self.matrix_to_memory(&a, &b, tensor, offsets, ty);
+        };
+        let (Some(count), valid) = (ty.dims[batch].constant(), self.extent(ty.valid[batch])?) else {
+            return Err(self.refuse(op, "of a number of matrices that is not known"));
+        };
+        self.for_blocks("batch", count, 1, valid, |this, number, _| {
+            let [a, b] = [&a, &b].map(|operand| {
+                let mut operand = operand.clone();
+                operand.offsets[batch] = this.index_op("addi", operand.offsets[batch], number);
+                operand
+            });
+            let mut offsets = offsets.to_vec();
+            offsets[batch] = this.index_op("addi", offsets[batch], number);
+            this.matrix_to_memory(&a, &b, tensor, &offsets, &matrix_of(ty))
+        })
+    }
+
+    /// Block by block: rows and columns in loops, each block accumulated and stored.
+    fn matrix_to_memory(
+        &mut self,
+        a: &Operand,
+        b: &Operand,
+        tensor: &Tensor,
+        offsets: &[Value],
+        ty: &TileType,
+    ) -> Outcome<()> {
+        let [.., row_at, col_at] = offsets else { return Err(self.internal("a product has no rows")) };
         let (row_at, col_at) = (*row_at, *col_at);
         let (rows, cols, valid) = self.extents(ty)?;
         let blocks = choose(self.target, a.dtype, rows, cols);
@@ -200,7 +233,7 @@ impl Lowering<'_> {
                 let valid = [valid_rows, valid_cols];
                 let acc = this.alloc("acc", TileTy::matrix(Space::Acc, dtype, m, n), valid);
                 let window = Window { at: [i, j], extents: [m, n], valid };
-                this.accumulate(acc, &a, &b, &window, blocks, First::Overwrites)?;
+                this.accumulate(acc, a, b, &window, blocks, First::Overwrites)?;
                 let mut at = offsets.to_vec();
                 let rank = at.len();
                 at[rank - 2] = this.index_op("addi", row_at, i);
@@ -373,21 +406,17 @@ impl Lowering<'_> {
                 result
             }
         };
-        let one = self.index(1);
-        let mut at = tensor.origin.clone();
-        let mut all = vec![one; rank];
-        for (axis, (offset, size)) in offsets.iter().zip(sizes).enumerate() {
-            let position = tensor.dropped + axis;
-            at[position] = self.index_op("addi", at[position], *offset);
-            all[position] = *size;
-        }
+        let (mut at, mut sizes) = self.in_parameter(tensor, offsets, sizes);
         at.swap(rank - 2, rank - 1);
-        all.swap(rank - 2, rank - 1);
-        let dims = all.iter().map(|size| self.known(*size).filter(|n| *n > 0)).collect();
-        let result = self.fresh("turned_part", Ty::Partition { dims, dtype });
-        self.push(Kind::Partition { result, view, offsets: at, sizes: all });
-        result
+        sizes.swap(rank - 2, rank - 1);
+        self.partition_of("turned_part", view, at, sizes)
     }
+}
+
+/// The type of the matrices of a tile.
+fn matrix_of(ty: &TileType) -> TileType {
+    let leading = ty.rank().saturating_sub(2);
+    TileType { dims: ty.dims[leading..].to_vec(), valid: ty.valid[leading..].to_vec(), ..ty.clone() }
 }
 
 /// What the first product of a sum does with the accumulator.

@@ -7,10 +7,18 @@ use crate::ir::{AttrKey, DType, Op};
 use crate::ops::{Class, OpKind};
 
 impl Lowering<'_> {
-    pub(super) fn row_reduce(&mut self, op: &Op) -> Outcome<()> {
+    pub(super) fn reduce(&mut self, op: &Op) -> Outcome<()> {
+        let form = match op.kind.class() {
+            Class::RowReduce | Class::RowArg => Form::RowReduce,
+            _ => Form::ColReduce,
+        };
+        let rank = self.source.ty(op.operands[0]).as_tile().map_or(2, |t| t.rank());
+        if form == Form::ColReduce && rank > 2 {
+            return Err(self.refuse(op, "on tiles of rank 3"));
+        }
         let shape = self.shape_of(op.result())?;
         let x = self.tile(op.operands[0])?;
-        let result = self.reduce_rows(op, &x, &shape)?;
+        let result = self.reduced(op, form, &x, &shape)?;
         let name = self.name_of(op.result());
         self.bind(op.result(), Held::Tile(Tile { name, valid: shape.valid, ..result }));
         Ok(())
@@ -23,56 +31,36 @@ impl Lowering<'_> {
         small && (sums || !tile_op.elements(&self.target.elements).contains(&dtype))
     }
 
-    fn reduce_rows(&mut self, op: &Op, x: &Tile, shape: &Tile) -> Outcome<Tile> {
-        let Some(tile_op) = TileOp::of(op.kind, Form::RowReduce) else { return Err(self.refuse(op, "on tiles")) };
+    fn reduced(&mut self, op: &Op, form: Form, x: &Tile, shape: &Tile) -> Outcome<Tile> {
+        let Some(tile_op) = TileOp::of(op.kind, form) else { return Err(self.refuse(op, "on tiles")) };
         if self.widens(op, tile_op, x.dtype) {
             let wide = self.converted(x, DType::F32, "NONE")?;
-            let to = if op.kind.class() == Class::RowArg { DType::I32 } else { DType::F32 };
-            let result = self.reduce_rows(op, &wide, &Tile { dtype: to, ..shape.clone() })?;
+            let picks = matches!(op.kind.class(), Class::RowArg | Class::ColArg);
+            let to = if picks { DType::I32 } else { DType::F32 };
+            let result = self.reduced(op, form, &wide, &Tile { dtype: to, ..shape.clone() })?;
             return self.converted(&result, shape.dtype, if to == shape.dtype { "NONE" } else { "RINT" });
         }
         self.check_elements(tile_op, x.dtype)?;
-        if x.is_column() {
-            return Err(self.refuse(op, "on a single column"));
-        }
-        let input = self.data(x)?;
+        // The unit reduces lines: of a single column each element begins one.
+        let x = if x.is_column() { self.lines(x)? } else { x.clone() };
+        let input = self.data(&x)?;
         let input = self.with_valid(input, x.valid)?;
-        let ty = self.tile_ty(input)?;
-        let whole = [self.index(ty.rows), self.index(ty.cols)];
-        let scratch = self.alloc_rows("scratch", x.dtype, ty.rows, ty.cols, whole);
+        let mut operands = vec![input];
+        if form == Form::RowReduce {
+            let ty = self.tile_ty(input)?;
+            let whole = [self.index(ty.rows), self.index(ty.cols)];
+            operands.push(self.alloc_rows("scratch", x.dtype, ty.rows, ty.cols, whole));
+        }
+        if form == Form::ColReduce && shape.is_column() {
+            // One element: of a line that is a column then.
+            let one = self.index(1);
+            let line = self.alloc_rows(&shape.name, shape.dtype, 1, x.cols, [one, shape.valid[1]]);
+            self.tile_op(tile_op, &operands, line);
+            let column = self.row_as_column(line, shape.valid[1])?;
+            return Ok(shape.with(Repr::Data(column), shape.dtype));
+        }
         let (out, result) = self.room(shape, shape.dtype);
-        self.tile_op(tile_op, &[input, scratch], out);
-        Ok(result)
-    }
-
-    pub(super) fn col_reduce(&mut self, op: &Op) -> Outcome<()> {
-        let shape = self.shape_of(op.result())?;
-        let x = self.tile(op.operands[0])?;
-        let result = self.reduce_columns(op, &x, &shape)?;
-        let name = self.name_of(op.result());
-        self.bind(op.result(), Held::Tile(Tile { name, valid: shape.valid, ..result }));
-        Ok(())
-    }
-
-    fn reduce_columns(&mut self, op: &Op, x: &Tile, shape: &Tile) -> Outcome<Tile> {
-        let Some(tile_op) = TileOp::of(op.kind, Form::ColReduce) else { return Err(self.refuse(op, "on tiles")) };
-        if self.source.ty(op.operands[0]).as_tile().is_some_and(|t| t.rank() > 2) {
-            return Err(self.refuse(op, "on tiles of rank 3"));
-        }
-        if self.widens(op, tile_op, x.dtype) {
-            let wide = self.converted(x, DType::F32, "NONE")?;
-            let to = if op.kind.class() == Class::ColArg { DType::I32 } else { DType::F32 };
-            let result = self.reduce_columns(op, &wide, &Tile { dtype: to, ..shape.clone() })?;
-            return self.converted(&result, shape.dtype, if to == shape.dtype { "NONE" } else { "RINT" });
-        }
-        self.check_elements(tile_op, x.dtype)?;
-        if x.is_column() {
-            return Err(self.refuse(op, "on a single column"));
-        }
-        let input = self.data(x)?;
-        let input = self.with_valid(input, x.valid)?;
-        let (out, result) = self.room(shape, shape.dtype);
-        self.tile_op(tile_op, &[input], out);
+        self.tile_op(tile_op, &operands, out);
         Ok(result)
     }
 

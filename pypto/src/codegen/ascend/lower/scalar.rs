@@ -24,6 +24,7 @@ impl Lowering<'_> {
         let operands = op.operands.iter().map(|v| self.scalar(*v)).collect::<Outcome<Vec<Value>>>()?;
         let dtype = self.source.ty(op.operands[op.operands.len() - 1]).dtype().unwrap_or(DType::I64);
         let value = match op.kind.class() {
+            Class::Cast if op.kind == OpKind::Bitcast => return Err(self.refuse(op, "on numbers")),
             Class::Cast => self.scalar_cast(op, operands[0], dtype)?,
             Class::Select => self.arith("select", &operands),
             Class::Compare => self.scalar_compare(op, &operands, dtype),

@@ -5,6 +5,8 @@ use super::{Held, Lowering, Outcome};
 use crate::codegen::ascend::dialect::types::Order;
 use crate::codegen::ascend::dialect::{Core, TileAttr, TileOp, TileTy, Value};
 use crate::ir::{DType, Extent, TileType, ValueId};
+use crate::target::Target;
+use crate::target::conversions::chain;
 
 /// Where the elements of a tile are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -196,9 +198,10 @@ impl Lowering<'_> {
         if tile.dtype == to && mode == "NONE" {
             return Ok(tile.clone());
         }
-        let chain = crate::target::conversions::chain(self.target.conversions, tile.dtype, to);
-        let Some(chain) = chain else {
-            return Err(self.refusal(self.loc, &format!("conversion of {} to {to}", tile.dtype), "that rounds once"));
+        let Some(chain) = chain(self.target.conversions, tile.dtype, to) else {
+            let has = |target: &'static Target| chain(target.conversions, tile.dtype, to).is_some();
+            let operation = format!("conversion of {} to {to}", tile.dtype);
+            return Err(self.refusal_where(self.loc, &operation, "that rounds once", has));
         };
         let mut current = tile.clone();
         let last = chain.len() - 1;

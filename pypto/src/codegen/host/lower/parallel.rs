@@ -3,18 +3,10 @@
 use super::block::BlockState;
 use super::context::{Bound, Lowering};
 use crate::codegen::host::lir::{Builder, Value};
-use crate::ir::{Block, Function, IndexExpr, IndexExprs, LoopKind, Op, ParamRole, Type};
-use crate::ops::OpKind;
+use crate::ir::{Block, IndexExpr, ParamRole, Type};
+use crate::passes::flat_loops::{Level, flattened, iterations};
 
 use super::access::{from_stored, stored};
-
-/// One flattened loop: where it starts, its step, and how many iterations it has.
-struct Level<'f> {
-    op: &'f Op,
-    lower: IndexExpr,
-    step: IndexExpr,
-    count: IndexExpr,
-}
 
 /// Binds the parameters to the words of the argument list.
 pub(super) fn bind_parameters(l: &mut Lowering<'_>, b: &mut Builder<'_>) {
@@ -48,52 +40,12 @@ pub(super) fn lower_entry(l: &mut Lowering<'_>, b: &mut Builder<'_>) -> IndexExp
     let function = l.function;
     let levels = flattened(function);
     let (begin, end) = (b.begin(), b.end());
-    let total = levels.iter().fold(IndexExpr::Const(1), |n, level| product(n, level.count.clone()));
+    let total = iterations(&levels);
     b.for_each(begin, end, 1, |b, iteration| {
         let indices = decompose(b, &levels, iteration);
         lower_levels(l, b, &function.body, &levels, &indices);
     });
     total
-}
-
-fn product(a: IndexExpr, b: IndexExpr) -> IndexExpr {
-    IndexExpr::binary(OpKind::Mul, a, b).unwrap_or(IndexExpr::Const(1))
-}
-
-/// The perfectly nested parallel loops at the top of the kernel, outermost first.
-fn flattened(function: &Function) -> Vec<Level<'_>> {
-    let exprs = IndexExprs::new(function);
-    let mut levels = Vec::new();
-    let mut block = &function.body;
-    while let Some(level) = only_loop(block).and_then(|op| level(&exprs, op)) {
-        block = &level.op.regions[0];
-        levels.push(level);
-    }
-    levels
-}
-
-/// The loop of a block that holds nothing else than it and pure scalar operations.
-fn only_loop(block: &Block) -> Option<&Op> {
-    let mut found = None;
-    for op in &block.ops {
-        let scalar = op.kind == OpKind::Constant || op.kind.is_elementwise();
-        match op.kind {
-            OpKind::For if found.is_none() => found = Some(op),
-            // A division that fails is reported once per iteration then, which is harmless.
-            _ if scalar => {}
-            OpKind::View => {}
-            _ => return None,
-        }
-    }
-    found.filter(|op| op.results.is_empty() && matches!(op.attrs.loop_kind(), LoopKind::Parallel | LoopKind::Spmd))
-}
-
-fn level<'f>(exprs: &IndexExprs<'_>, op: &'f Op) -> Option<Level<'f>> {
-    let of = |i: usize| exprs.of(op.operands[i]);
-    let (lower, upper, step) = (of(0)?, of(1)?, of(2)?);
-    let length = IndexExpr::binary(OpKind::Sub, upper, lower.clone())?;
-    let length = IndexExpr::binary(OpKind::Max, length, IndexExpr::Const(0))?;
-    Some(Level { op, lower, count: IndexExpr::ceil_div(length, step.clone()), step })
 }
 
 /// The loop indices of an iteration number; the last loop runs fastest.

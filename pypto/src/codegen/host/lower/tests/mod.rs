@@ -6,6 +6,7 @@ pub(crate) mod memory;
 mod products;
 mod random;
 mod run;
+pub(crate) mod seeds;
 mod snapshots;
 mod softmax;
 mod steps;

@@ -1,26 +1,17 @@
 //! Random kernels: straight-line code, loops with carried tiles, branches, reductions, products, movement, over ragged shapes and special
 //! values. Compiled code must write what the interpreter writes, bit for bit (NaN payloads aside), and fail where it fails.
-//!
-//! `PYPTO_RANDOM_KERNELS` sets how many kernels a run tries, `PYPTO_RANDOM_SEED` the first seed.
 
 use super::generator::{Generated, Generator};
-use super::memory::{Buffer, Dice};
+use super::memory::Buffer;
 use super::run::prepare;
+use super::seeds::{each_seed, fill};
 use crate::codegen::host::lir::print_module;
+use crate::ir::Program;
 use crate::ir::interpreter::{Options, run_function};
-use crate::ir::{DType, Program};
 
 /// The kernel of a seed.
 fn generate(seed: u64) -> Option<Generated> {
     Generator::new(seed).kernel()
-}
-
-fn fill(buffers: &[(DType, Vec<i64>, bool)], seed: u64) -> Vec<Buffer> {
-    let mut dice = Dice::new(seed ^ 0x5eed);
-    buffers
-        .iter()
-        .map(|(dtype, dims, _)| Buffer::random(*dtype, dims.iter().product::<i64>() as usize, &mut dice))
-        .collect()
 }
 
 /// Runs a kernel both ways; an error says where they differ.
@@ -63,22 +54,8 @@ fn check(seed: u64) -> Result<bool, String> {
     Ok(true)
 }
 
-fn from_env(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn compiled_equals_interpreted() {
-    let (first, count) = (from_env("PYPTO_RANDOM_SEED", 1), from_env("PYPTO_RANDOM_KERNELS", 150));
-    let (mut done, mut failures) = (0, Vec::new());
-    for seed in first..first + count {
-        match std::panic::catch_unwind(|| check(seed)) {
-            Ok(Ok(ran)) => done += u64::from(ran),
-            Ok(Err(text)) => failures.push(text),
-            Err(_) => failures.push(format!("seed {seed}: panic")),
-        }
-    }
-    let summary: Vec<&str> = failures.iter().filter_map(|f| f.lines().next()).collect();
-    assert!(failures.is_empty(), "{} of {count} differ: {summary:#?}\n{}", failures.len(), failures[0]);
+    let (count, done) = each_seed(150, |seed| check(seed).map(u64::from));
     assert!(done * 10 >= count * 7, "only {done} of {count} seeds gave a kernel");
 }
