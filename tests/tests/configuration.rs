@@ -272,6 +272,28 @@ fn doubled(
     y.set(x + x);
 }
 
+#[pypto::jit]
+fn staged(#[shape(K)] x: &Tensor<f32, 1>, #[out] y: &mut Tensor<f32, 1>) {
+    let mut sum = Tile::<f32, 1>::zeros([16]);
+    for k in pipeline(range(0, K, 16), 3) {
+        sum = sum + x.tile([k], [16]);
+    }
+    y.store([0], sum);
+}
+
+#[test]
+fn stages_that_change_nothing_are_told() {
+    let place = tempfile::tempdir().unwrap();
+    let (x, y) = (Tensor::<f32, 1>::full([64], 1.0), Tensor::<f32, 1>::zeros([16]));
+    for platform in [Platform::Host, Platform::A2a3Sim] {
+        let directory = place.path().join(platform.to_string());
+        let config = RunConfig::new().with_platform(platform).with_output_dir(&directory);
+        staged.compile(&(&x, &y), &config).unwrap();
+        let hints = std::fs::read_to_string(directory.join("report/perf_hints.log")).unwrap();
+        assert!(hints.contains("[perf_hint PH007] pipeline: the 3 stages of a loop of `staged"), "{hints}");
+    }
+}
+
 #[test]
 fn hints_tell_what_costs_time() {
     let copy = parse(
@@ -300,5 +322,5 @@ fn @copy incore (%0 "x": tensor<f32>[4] in, %1 "y": tensor<f32>[4] out) {
     assert!(!others.contains("PH003"), "{others}");
     let wrong = CompileOptions { disabled_diagnostics: Some(vec!["PTO0203".into()]), ..unset() };
     let error = pypto::compile(&copy, &wrong).unwrap_err().to_string();
-    assert!(error.contains("warnings and hints: `PTO0108`, `PH001`, `PH002`, `PH003`"), "{error}");
+    assert!(error.contains("warnings and hints: `PTO0108`, `PH001`, `PH002`, `PH003`, `PH0"), "{error}");
 }

@@ -94,16 +94,18 @@ fn matmul_checks() -> Outcome {
             let compiled = kernels::product.compile(&(&a, &b, &c), &config)?;
             compiled.call((&a, &b, &mut c))?;
             let (x, y) = (a.as_slice(), b.as_slice());
-            let [ours, theirs] = interleaved(
+            let [ours, theirs, peak] = interleaved(
                 if n == 512 { 60 } else { 20 },
-                [&mut || drop(compiled.call((&a, &b, &mut c))), &mut || {
-                    kernels::peer_product(x, y, &mut peer, n as usize, threads)
-                }],
+                [
+                    &mut || drop(compiled.call((&a, &b, &mut c))),
+                    &mut || kernels::peer_product(x, y, &mut peer, n as usize, threads),
+                    &mut || peak::multiply_adds(threads),
+                ],
             );
             let operations = 2.0 * (n * n * n) as f64;
             let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
             let (ours, theirs) = (gflops(operations, ours), gflops(operations, theirs));
-            let peak = peak::peak_gflops(threads);
+            let peak = peak::gflops(threads, peak);
             let measured = format!("{ratio:.2} x ({ours:.1} to {theirs:.1} GF/s, peak {peak:.1})");
             lines.push(line(format!("matmul {n}, {threads} threads, to gemm"), measured, ">= 0.9 x", ratio >= 0.9));
         }
@@ -139,9 +141,10 @@ fn attention_check() -> Outcome {
         let config = RunConfig::new().with_threads(threads);
         let compiled = kernels::attention.compile(&(&q, &k, &v, &o), &config)?;
         compiled.call((&q, &k, &v, &mut o))?;
-        let [time] = interleaved(15, [&mut || drop(compiled.call((&q, &k, &v, &mut o)))]);
+        let [time, peak] =
+            interleaved(20, [&mut || drop(compiled.call((&q, &k, &v, &mut o))), &mut || peak::multiply_adds(threads)]);
         let rate = gflops((4 * heads * length * length * depth) as f64, time);
-        let peak = peak::peak_gflops(threads);
+        let peak = peak::gflops(threads, peak);
         let measured = format!("{:.2} of peak ({rate:.1} of {peak:.1} GF/s)", rate / peak);
         lines.push(line(format!("flash attention, {threads} threads"), measured, ">= 0.5", rate >= 0.5 * peak));
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use super::accelerator_hints;
 use super::host::Fallback;
 use crate::artifact::{HostExecutable, KernelCode};
-use crate::ir::{Block, Function, IndexExpr, Loc, Type};
+use crate::ir::{Block, Function, IndexExpr, Loc, LoopKind, Type};
 use crate::ops::OpKind;
 
 /// The kinds of hints.
@@ -24,17 +24,20 @@ pub enum HintCode {
     SmallTiles,
     /// PH006: a value goes through global memory between two kernels of an accelerator that could be one.
     RoundTrip,
+    /// PH007: the stages of a `pipeline` loop change nothing.
+    Pipeline,
 }
 
 impl HintCode {
     /// Every kind, in order of codes.
-    pub const ALL: [HintCode; 6] = [
+    pub const ALL: [HintCode; 7] = [
         HintCode::Interpreted,
         HintCode::Serial,
         HintCode::Copy,
         HintCode::IdleCores,
         HintCode::SmallTiles,
         HintCode::RoundTrip,
+        HintCode::Pipeline,
     ];
 
     /// `PH001` and so on.
@@ -46,6 +49,7 @@ impl HintCode {
             HintCode::IdleCores => "PH004",
             HintCode::SmallTiles => "PH005",
             HintCode::RoundTrip => "PH006",
+            HintCode::Pipeline => "PH007",
         }
     }
 
@@ -62,6 +66,7 @@ impl HintCode {
             HintCode::IdleCores => "idle cores",
             HintCode::SmallTiles => "small tiles",
             HintCode::RoundTrip => "round trip",
+            HintCode::Pipeline => "pipeline",
         }
     }
 }
@@ -108,8 +113,30 @@ pub fn hints(executable: &HostExecutable, fallbacks: &[Fallback], disabled: &[Hi
     if let Some(accelerator) = &executable.accelerator {
         all.extend(accelerator_hints::hints(&accelerator.artifact));
     }
+    for function in &executable.program.functions {
+        for (stages, loc) in pipelines(&function.body) {
+            let text = format!(
+                "the {stages} stages of a loop of `{}` change nothing: no target starts loads early",
+                function.name
+            );
+            all.push(Hint { code: HintCode::Pipeline, text, loc });
+        }
+    }
     all.retain(|hint| !disabled.contains(&hint.code));
     all
+}
+
+/// The loops of a block with more than one stage, and their numbers of stages.
+fn pipelines(block: &Block) -> Vec<(u32, Loc)> {
+    let mut found = Vec::new();
+    for op in &block.ops {
+        match op.attrs.loop_kind() {
+            LoopKind::Pipeline(stages) if op.kind == OpKind::For && stages > 1 => found.push((stages, op.loc)),
+            _ => {}
+        }
+        found.extend(op.regions.iter().flat_map(pipelines));
+    }
+    found
 }
 
 /// Where a function stores, if all that it stores is what it loads.

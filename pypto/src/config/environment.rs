@@ -26,6 +26,8 @@ pub struct Environment {
     pub dump: Option<PathBuf>,
     /// `PYPTO_LOG`: a line for each compilation.
     pub log_compile: bool,
+    /// `PYPTO_PERF_MAP`: compiled kernels get names in profiles.
+    pub perf_map: bool,
     /// `PYPTO_LLVM`: this libLLVM and no other.
     pub llvm: Option<PathBuf>,
     /// `PYPTO_EAGER`: order of independent iterations in eager runs.
@@ -77,6 +79,7 @@ impl Environment {
                 text.split(',').all(|topic| topic.trim() == "compile").then_some(true)
             })?
             .unwrap_or(false),
+            perf_map: word(&raw, "PYPTO_PERF_MAP", "`on` or `off`", switch)?.unwrap_or(false),
             llvm: path("PYPTO_LLVM"),
             eager: word(&raw, "PYPTO_EAGER", "`forward`, `reverse` or `shuffle`", |text| match text {
                 "forward" => Some(EagerOrder::Forward),

@@ -64,6 +64,11 @@ impl FunctionKind {
         FunctionKind::Host,
     ];
 
+    /// Whether functions of this kind start tasks instead of being one. With one rank, a host function is an orchestration.
+    pub const fn dispatches(self) -> bool {
+        matches!(self, FunctionKind::Orchestration | FunctionKind::Opaque | FunctionKind::Host)
+    }
+
     /// The spelling in attributes and IR text.
     pub const fn name(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::nodes::{AttrKey, Block, Function, FunctionKind, Program};
+use super::nodes::{AttrKey, Block, Function, Program};
 
 impl Program {
     /// Names of the functions that a call may start at, in order: the entry, and whatever else dispatches and is called by
@@ -10,8 +10,7 @@ impl Program {
     pub fn roots(&self) -> Vec<&str> {
         let called: BTreeSet<&str> = self.functions.iter().flat_map(callees).collect();
         let is_root = |(index, function): &(usize, &Function)| {
-            let dispatches = matches!(function.kind, FunctionKind::Orchestration | FunctionKind::Opaque);
-            *index == self.entry || dispatches && !called.contains(function.name.as_str())
+            *index == self.entry || function.kind.dispatches() && !called.contains(function.name.as_str())
         };
         self.functions.iter().enumerate().filter(is_root).map(|(_, function)| function.name.as_str()).collect()
     }

@@ -3,8 +3,7 @@
 //! A loop qualifies when nothing is carried from one iteration to the next and no iteration writes what another reads
 //! or writes. Loops that the language runs in order (`tiles`, `grid`) become `Parallel` where that is proved and
 //! `Sequential` elsewhere; for loops that the user calls independent (`parallel`, `spmd`) a failed proof is an error.
-//! Afterwards every loop is `Parallel` or `Sequential`; a pipelined loop is sequential on a processor that reorders by
-//! itself.
+//! Afterwards every loop is `Parallel`, `Sequential` or `Pipeline`; a pipelined loop runs in order, like a sequential one.
 
 use std::collections::HashSet;
 
@@ -79,7 +78,8 @@ impl<'f> Prover<'f, '_> {
     fn decide(&self, op: &'f Op) -> Result<LoopKind, Diagnostic> {
         let kind = op.attrs.loop_kind();
         match kind {
-            LoopKind::Sequential | LoopKind::Pipeline(_) | LoopKind::Unroll => return Ok(LoopKind::Sequential),
+            LoopKind::Sequential | LoopKind::Unroll => return Ok(LoopKind::Sequential),
+            LoopKind::Pipeline(_) => return Ok(kind),
             LoopKind::Auto | LoopKind::Parallel | LoopKind::Spmd => {}
         }
         let accesses = accesses::of_block(&op.regions[0], &self.ranges, self.directions);

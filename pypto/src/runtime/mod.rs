@@ -11,6 +11,7 @@ pub mod execute_compiled;
 pub mod interpreted;
 pub mod kernel;
 pub mod observe;
+mod perf_map;
 pub mod pool;
 pub mod program;
 pub mod record;

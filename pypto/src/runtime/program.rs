@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use super::execute::{Failure, Frame, resolve};
 use super::interpreted::interpreted;
 use super::kernel::{Code, Kernel};
+use super::perf_map;
 use super::record::{Memory, Stop, depends_on_data, record};
 use super::recording::{Execution, PhaseKind};
 use super::region::Base;
@@ -294,6 +295,7 @@ fn load_kernel(program: &Arc<Program>, kernel: HostKernel) -> Result<Kernel, Loa
     let code = match code {
         KernelCode::Object { symbol, bytes } => {
             let image = Image::load(&bytes).map_err(|e| failed(e.to_string()))?;
+            perf_map::register(&name, image.symbols());
             let entry =
                 image.kernel(&symbol).ok_or_else(|| failed(format!("the object does not define `{symbol}`")))?;
             Code::Native { entry, image: Arc::new(image) }

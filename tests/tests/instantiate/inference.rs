@@ -72,3 +72,62 @@ fn conversions_to_a_type_that_a_later_use_tells() {
     let h = Tensor::from_fn([3, 5], |[i, j]| f16::from_f32((i - j) as f32 / 4.0));
     agree!(converted(&x, &h; i32, [3, 5]));
 }
+
+#[pypto::jit]
+pub fn flagged(n: i32, #[out] y: &mut Tensor<i32, 1>) {
+    let mut found = 0;
+    if n > 3 {
+        found = 1;
+    }
+    let mut steps = 5;
+    if n < 2 {
+        steps += 1;
+    } else if n == 7 {
+        steps = n;
+    }
+    let mut kept = 0;
+    if n > 5 {
+    } else {
+        kept = 2;
+    }
+    let mut pair = (0, 1);
+    if n > 0 {
+        pair = (n, 2);
+    }
+    let mut count = 0;
+    for i in 0..4 {
+        if i * 2 > 3 {
+            count = 1;
+        }
+    }
+    y.put([0], found);
+    y.put([1], steps);
+    y.put([2], kept);
+    y.put([3], pair.0);
+    y.put([4], pair.1);
+    y.put([5], count);
+}
+
+#[test]
+fn literals_that_one_branch_replaces() {
+    for n in [0, 1, 3, 4, 7, 9] {
+        agree!(flagged(n; i32, [6]));
+    }
+}
+
+#[pypto::jit]
+pub fn scaled(n: i32, x: &Tensor<f16, 2>, #[out] y: &mut Tensor<f16, 2>) {
+    let mut scale = 1.0;
+    if n > 3 {
+        scale = 0.5;
+    }
+    y.set(x.load_all() * scale);
+}
+
+#[test]
+fn fractions_that_one_branch_replaces() {
+    let x = Tensor::from_fn([3, 8], |[i, j]| f16::from_f32((i * j) as f32 / 4.0));
+    for n in [0, 9] {
+        agree!(scaled(n, &x; f16, [3, 8]));
+    }
+}

@@ -119,7 +119,10 @@ impl Walker<'_> {
         let in_else = otherwise.map_or(Vec::new(), Assigned::in_expression);
         let names = Assigned::in_branches(then, otherwise);
         let slots = self.slots(&names);
-        self.make_carriable(&slots);
+        // Literals stay literals: a branch that leaves one alone takes the type that the other branch gives the variable.
+        for slot in &slots {
+            self.check_carriable(*slot);
+        }
         let keep = |slot: &Slot| {
             let variable = self.scope.get(*slot);
             let in_both = in_then.contains(&variable.name) && in_else.contains(&variable.name);
@@ -177,10 +180,23 @@ impl Walker<'_> {
 
     /// A literal of one branch takes the type that the other branch's value has.
     fn literal_meets(&mut self, original: &Value, first: &Value, second: &Value, place: Loc) {
-        if let (Value::Int(_) | Value::Float(_), Value::Scalar(a), Value::Scalar(b)) = (original, first, second)
-            && let Some(dtype) = self.builder.ty(*b).dtype().filter(|d| self.builder.ty(*a).dtype() != Some(*d))
-        {
-            self.unit.inference.settle(place, dtype);
+        match (original, first, second) {
+            (Value::Int(_) | Value::Float(_), Value::Scalar(a), Value::Scalar(b)) => {
+                let (a, b) = (self.builder.ty(*a).dtype(), self.builder.ty(*b).dtype());
+                if let Some(dtype) = b.filter(|_| a != b) {
+                    self.unit.inference.settle(place, dtype);
+                }
+            }
+            (
+                Value::Tuple(original) | Value::Array(original),
+                Value::Tuple(a) | Value::Array(a),
+                Value::Tuple(b) | Value::Array(b),
+            ) => {
+                for ((original, a), b) in original.iter().zip(a.iter()).zip(b.iter()) {
+                    self.literal_meets(original, a, b, place);
+                }
+            }
+            _ => {}
         }
     }
 

@@ -20,32 +20,35 @@ impl Walker<'_> {
         slots
     }
 
-    /// Gives literals in the variables a definite type. Variables that control flow cannot carry become poison.
+    /// Gives literals in the variables a definite type, as what a loop carries has. Variables that control flow cannot
+    /// carry become poison.
     ///
     /// Returns for each variable whether it is carried.
     pub fn make_carriable(&mut self, slots: &[Slot]) -> Vec<bool> {
         let mut carried = Vec::with_capacity(slots.len());
         for slot in slots {
+            let kept = self.check_carriable(*slot);
             let variable = self.scope.get(*slot).clone();
-            let value = match variable.value {
-                None | Some(Value::Poison) => {
-                    carried.push(false);
-                    continue;
-                }
-                Some(value) => value,
-            };
-            let value = self.definite(value, variable.loc);
-            if !is_carriable(&value) {
-                let title = format!("`{}` is {}, which a loop or branch cannot change", variable.name, value.kind());
-                self.unsupported(variable.loc, &title, "assign scalars and tiles; choose tensors by their offsets");
-                self.scope.set(*slot, Some(Value::Poison), variable.loc);
-                carried.push(false);
-                continue;
+            if let (true, Some(value)) = (kept, variable.value) {
+                let value = self.definite(value, variable.loc);
+                self.scope.set(*slot, Some(value), variable.loc);
             }
-            self.scope.set(*slot, Some(value), variable.loc);
-            carried.push(true);
+            carried.push(kept);
         }
         carried
+    }
+
+    /// Whether the variable has a value that control flow can change; one that it cannot is reported and becomes poison.
+    pub fn check_carriable(&mut self, slot: Slot) -> bool {
+        let variable = self.scope.get(slot).clone();
+        let Some(value) = variable.value.filter(|value| !matches!(value, Value::Poison)) else { return false };
+        if is_carriable(&value) {
+            return true;
+        }
+        let title = format!("`{}` is {}, which a loop or branch cannot change", variable.name, value.kind());
+        self.unsupported(variable.loc, &title, "assign scalars and tiles; choose tensors by their offsets");
+        self.scope.set(slot, Some(Value::Poison), variable.loc);
+        false
     }
 
     /// The value with literals made scalars, of the type that an earlier walk inferred for the place.
@@ -128,10 +131,10 @@ impl Walker<'_> {
     }
 }
 
-/// Whether the IR can carry the value: scalars, tiles, and tuples and arrays of them.
+/// Whether the IR can carry the value: scalars, literals as scalars, tiles, and tuples and arrays of them.
 fn is_carriable(value: &Value) -> bool {
     match value {
-        Value::Scalar(_) | Value::Tile(_) => true,
+        Value::Scalar(_) | Value::Int(_) | Value::Float(_) | Value::Tile(_) => true,
         Value::Tuple(parts) | Value::Array(parts) => parts.iter().all(is_carriable),
         _ => false,
     }

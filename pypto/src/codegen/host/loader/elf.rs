@@ -26,6 +26,7 @@ pub(super) struct Symbol<'a> {
     pub name: &'a str,
     pub section: u16,
     pub value: usize,
+    pub size: usize,
     pub is_global: bool,
 }
 
@@ -84,7 +85,13 @@ impl<'a> Symbol<'a> {
         let tail = names.get(int(entry, 0)? as usize..).ok_or(LoadError::Damaged("a symbol name lies outside"))?;
         let length = tail.iter().position(|&c| c == 0).ok_or(LoadError::Damaged("a symbol name does not end"))?;
         let name = std::str::from_utf8(&tail[..length]).map_err(|_| LoadError::Damaged("a symbol name is no text"))?;
-        Ok(Symbol { name, section: half(entry, 6)?, value: usize_word(entry, 8)?, is_global: entry[4] >> 4 == GLOBAL })
+        Ok(Symbol {
+            name,
+            section: half(entry, 6)?,
+            value: usize_word(entry, 8)?,
+            size: usize_word(entry, 16)?,
+            is_global: entry[4] >> 4 == GLOBAL,
+        })
     }
 }
 

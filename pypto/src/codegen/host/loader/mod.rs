@@ -6,7 +6,7 @@
 
 mod elf;
 
-use elf::{Elf, SHF_ALLOC, SHF_EXEC, SHF_WRITE, SHT_NOBITS, SHT_RELA, SHT_X86_64_UNWIND, slice, word};
+use elf::{Elf, SHF_ALLOC, SHF_EXEC, SHF_WRITE, SHT_NOBITS, SHT_RELA, SHT_X86_64_UNWIND, Symbol, slice, word};
 use std::collections::HashMap;
 
 /// Entry of a kernel: argument words, the range of iterations, scratch memory, status word.
@@ -48,6 +48,19 @@ pub struct Image {
     size: usize,
     /// Offsets of the global functions.
     functions: HashMap<String, usize>,
+    /// All functions, helpers included.
+    symbols: Vec<CodeSymbol>,
+}
+
+/// A function of a mapped object, as profilers want it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeSymbol {
+    /// Its name in the object.
+    pub name: String,
+    /// Address of its first byte in this process.
+    pub address: usize,
+    /// Length in bytes.
+    pub size: usize,
 }
 
 // SAFETY: after loading, the mapping is read-only and executable; sharing it between threads is sharing code.
@@ -97,6 +110,11 @@ impl Image {
         self.functions.keys().map(String::as_str)
     }
 
+    /// All functions, helpers included.
+    pub fn symbols(&self) -> &[CodeSymbol] {
+        &self.symbols
+    }
+
     fn map(size: usize) -> Result<Image, LoadError> {
         // SAFETY: a fresh anonymous mapping, owned by the image from here on.
         let base = unsafe {
@@ -112,7 +130,7 @@ impl Image {
         if base == libc::MAP_FAILED {
             return Err(LoadError::Memory(std::io::Error::last_os_error().to_string()));
         }
-        Ok(Image { base: base.cast(), size, functions: HashMap::new() })
+        Ok(Image { base: base.cast(), size, functions: HashMap::new(), symbols: Vec::new() })
     }
 
     /// The mapping while it is being filled.
@@ -147,10 +165,11 @@ impl Image {
                         if symbol.value > section.size {
                             return Err(LoadError::Damaged("a symbol lies outside of its section"));
                         }
-                        if symbol.is_global && section.flags & SHF_EXEC != 0 {
-                            self.functions.insert(symbol.name.into(), offset + symbol.value);
+                        let address = self.base as usize + offset + symbol.value;
+                        if section.flags & SHF_EXEC != 0 {
+                            self.note_function(symbol, offset + symbol.value, address);
                         }
-                        self.base as u64 + (offset + symbol.value) as u64
+                        address as u64
                     }
                     // Symbols of files, of debug sections and absolute ones: nothing that is loaded refers to them.
                     _ => 0,
@@ -159,6 +178,15 @@ impl Image {
             addresses.push(address);
         }
         Ok(addresses)
+    }
+
+    fn note_function(&mut self, symbol: &Symbol<'_>, offset: usize, address: usize) {
+        if symbol.is_global {
+            self.functions.insert(symbol.name.into(), offset);
+        }
+        if symbol.size > 0 {
+            self.symbols.push(CodeSymbol { name: symbol.name.into(), address, size: symbol.size });
+        }
     }
 
     /// Applies the relocations of one section, which lies at `target` and has `limit` bytes.

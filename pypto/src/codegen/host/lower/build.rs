@@ -9,8 +9,9 @@ use super::context::{Bound, Lowering, Tile};
 use super::elementwise::{can_fail, cast_target, failure};
 use super::graph::{ColumnKind, ColumnReduction, Node, NodeId, NodeKind, Sink};
 use super::group::{Group, is_narrow};
-use super::plan::plan;
+use super::plan::{Plan, plan};
 use super::row_group::RowGroup;
+use super::row_stages::{self, Parts, Stages};
 use crate::codegen::host::lir::{Builder, Reduce, Value};
 use crate::ir::{DType, Extent, Op, TileType, ValueId};
 use crate::ops::{Class, OpKind};
@@ -284,11 +285,28 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
         super::cost::add_group(self.lowering, &plan, rows, columns, b.lanes());
         let rows = self.lowering.extents(b, rows);
         let columns = self.lowering.extent(b, columns);
-        let group = RowGroup { nodes: self.nodes, sinks: self.sinks, plan, rows, columns, buffers };
-        group.emit(b);
+        match row_stages::of(b, &self.nodes, &self.sinks, &plan, &self.dims) {
+            Some(stages) => self.emit_stages(b, &stages, plan, &rows, columns),
+            None => {
+                let (nodes, sinks) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.sinks));
+                RowGroup { nodes, sinks, plan, rows, columns, buffers }.emit(b);
+            }
+        }
         for access in self.temporary {
             self.lowering.release(&access);
         }
+    }
+
+    fn emit_stages(&mut self, b: &mut Builder<'_>, stages: &Stages, plan: Plan, rows: &[Value], columns: Value) {
+        let length = self.dims.first().and_then(|d| d.constant()).unwrap_or(0);
+        let mut buffers = HashMap::new();
+        for &n in &stages.handed_on {
+            let buffer = self.lowering.take_slot(b, accumulator_type(self.nodes[n].dtype), &[length]);
+            self.temporary.push(buffer.clone());
+            buffers.insert(n, buffer);
+        }
+        let (nodes, sinks) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.sinks));
+        stages.emit(b, &Parts { nodes, sinks, plan, rows: rows[0], columns, buffers });
     }
 }
 

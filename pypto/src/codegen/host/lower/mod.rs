@@ -2,7 +2,7 @@
 //!
 //! A block's operations are taken in program order. Row-local ones (elementwise, row reductions, loads and stores) are collected into
 //! *fusion groups* ([`group`]), each of which becomes one loop over rows ([`row_group`]) with a few column loops per row ([`plan`],
-//! [`columns`]); everything in between stays in registers or in one row of scratch memory. Values that cross groups, loops and branches lie in
+//! [`columns`]), or several where that keeps the processor busier ([`row_stages`]); everything in between stays in registers or in one row of scratch memory. Values that cross groups, loops and branches lie in
 //! slots of scratch memory ([`scratch`]), in place where possible ([`control`]). Products of matrices are lowered by [`dot`],
 //! rearrangements by [`movement`], elements by index by [`permute`]. The kernel's outermost parallel loops become the range of iterations of a call ([`parallel`]).
 //!
@@ -28,6 +28,7 @@ mod permute;
 mod plan;
 mod remainder;
 mod row_group;
+mod row_stages;
 mod scalars;
 mod scratch;
 mod uses;

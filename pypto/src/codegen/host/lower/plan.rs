@@ -147,7 +147,7 @@ impl Plan {
 }
 
 /// For wide nodes the earliest segment that can compute them, for narrow ones the segment before which they are known.
-fn levels(nodes: &[Node<'_>]) -> Vec<usize> {
+pub(super) fn levels(nodes: &[Node<'_>]) -> Vec<usize> {
     let mut level = vec![0; nodes.len()];
     for (n, node) in nodes.iter().enumerate() {
         let args = node.kind.args().into_iter().map(|a| level[a]).max().unwrap_or(0);
