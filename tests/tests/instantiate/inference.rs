@@ -114,20 +114,3 @@ fn literals_that_one_branch_replaces() {
         agree!(flagged(n; i32, [6]));
     }
 }
-
-#[pypto::jit]
-pub fn scaled(n: i32, x: &Tensor<f16, 2>, #[out] y: &mut Tensor<f16, 2>) {
-    let mut scale = 1.0;
-    if n > 3 {
-        scale = 0.5;
-    }
-    y.set(x.load_all() * scale);
-}
-
-#[test]
-fn fractions_that_one_branch_replaces() {
-    let x = Tensor::from_fn([3, 8], |[i, j]| f16::from_f32((i * j) as f32 / 4.0));
-    for n in [0, 9] {
-        agree!(scaled(n, &x; f16, [3, 8]));
-    }
-}
