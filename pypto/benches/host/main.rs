@@ -41,9 +41,10 @@ fn main() -> std::io::Result<()> {
         return writeln!(out, "{text}");
     }
     let wanted: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let checks: [(&str, fn() -> Outcome); 10] = [
+    let checks: [(&str, fn() -> Outcome); 11] = [
         ("matmul", matmul_checks),
         ("softmax", softmax_checks),
+        ("library", library_check),
         ("attention", attention_check),
         ("call", call_checks),
         ("worker", worker_check),
@@ -130,6 +131,21 @@ fn softmax_checks() -> Outcome {
         lines.push(line(format!("softmax {rows} x 1024, to a plain loop"), measured, ">= 3 x", ratio >= 3.0));
     }
     Ok(lines)
+}
+
+/// `pypto::kernels` beside the same kernel written by hand.
+fn library_check() -> Outcome {
+    let x = pattern([4096, 1024]);
+    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([4096, 1024]));
+    kernels::softmax(&x, &mut y)?;
+    pypto::kernels::softmax(&x, &mut z)?;
+    let [own, library] = interleaved(
+        20,
+        [&mut || drop(kernels::softmax(&x, &mut y)), &mut || drop(pypto::kernels::softmax(&x, &mut z))],
+    );
+    let ratio = own.as_secs_f64() / library.as_secs_f64();
+    let measured = format!("{ratio:.2} x ({:.0} us)", library.as_secs_f64() * 1e6);
+    Ok(vec![line("pypto::kernels::softmax, to one by hand", measured, ">= 0.95 x", ratio >= 0.95)])
 }
 
 fn attention_check() -> Outcome {

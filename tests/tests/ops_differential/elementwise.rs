@@ -13,7 +13,7 @@ fn full(dtype: DType, fill: Fill) -> Operand {
 }
 
 /// One session an element type, form and shape.
-fn sessions(add: impl Fn(&mut Session, DType)) -> Failures {
+pub fn sessions(add: impl Fn(&mut Session, DType)) -> Failures {
     let mut failures = Failures::new();
     for dtype in DType::ALL {
         for form in Form::ALL {

@@ -4,9 +4,9 @@ use pypto::ir::{Attr, AttrKey, Attrs, DType, Extent, ValueId};
 use pypto::ops::OpKind;
 use pypto::ops::rules::{Request, RuleError};
 
-use super::EXTENTS;
 use super::compare::{Failures, check, none, stops};
 use super::data::Fill;
+use super::elementwise::sessions;
 use super::session::{Form, Operand, Session, Span, loc};
 
 /// The operations that this file tests.
@@ -14,20 +14,6 @@ pub const KINDS: &[OpKind] = &[OpKind::Gather, OpKind::Scatter, OpKind::RowArgso
 
 fn emit(session: &mut Session, kind: OpKind, operands: &[ValueId]) -> Result<ValueId, RuleError> {
     session.b.emit(kind, operands, Attrs::new(), &Request::none(), loc())
-}
-
-fn sessions(add: impl Fn(&mut Session, DType)) -> Failures {
-    let mut failures = Failures::new();
-    for dtype in DType::ALL {
-        for form in Form::ALL {
-            for extents in EXTENTS {
-                let mut session = Session::new(form, extents);
-                add(&mut session, dtype);
-                failures.extend(check(&format!("{dtype} {form:?} {extents:?}"), session));
-            }
-        }
-    }
-    failures
 }
 
 #[test]

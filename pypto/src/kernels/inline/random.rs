@@ -34,8 +34,8 @@ pub fn philox(
         let (high0, low0) = multiplied(c0, 0xD251_1F53);
         let (high1, low1) = multiplied(c2, 0xCD9E_8D57);
         (c0, c1, c2, c3) = (high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0);
-        k0 = k0 + 0x9E37_79B9u32;
-        k1 = k1 + 0xBB67_AE85u32;
+        k0 += 0x9E37_79B9u32;
+        k1 += 0xBB67_AE85u32;
     }
     (c0, c1, c2, c3)
 }

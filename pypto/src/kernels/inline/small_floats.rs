@@ -93,7 +93,7 @@ pub fn f8e5m2_decode(bits: Tile<u8>) -> Tile<f32> {
 /// ```
 #[pypto::function(inline)]
 pub fn f8e5m2_encode(x: Tile<f32>) -> Tile<u8> {
-    let finite = encoded(x, 21u32, 112u32, 0.00006103515625, 65536.0, 57344.0);
+    let finite = encoded(x, 21u32, 112u32, 6.103_515_6e-5, 65536.0, 57344.0);
     let bits = select(x.abs().eq(f32::INFINITY), 0x7cu32, finite) | sign(x, 7u32);
     select(x.ne(x), 0x7fu32, bits).cast::<u8>()
 }

@@ -49,14 +49,14 @@ fn gather(op: &Operation<'_>, x: &TileType) -> Result<Outcome, RuleError> {
     let index = index(op, x)?;
     let (last, one) = (x.rank() - 1, Extent::Const(1));
     let (mut dims, mut valid) = (index.dims.clone(), Vec::with_capacity(x.rank()));
-    for axis in 0..last {
-        dims[axis] = match (x.dims[axis], index.dims[axis]) {
+    for (axis, dim) in dims.iter_mut().enumerate().take(last) {
+        *dim = match (x.dims[axis], index.dims[axis]) {
             (a, b) if a == b || b == one => a,
             (a, b) if a == one => b,
             _ => return Err(differ(op, (0, x), (1, index), axis)),
         };
-        let own = repeated(x.dims[axis], x.valid[axis], dims[axis]);
-        valid.push(own.min(repeated(index.dims[axis], index.valid[axis], dims[axis])));
+        let own = repeated(x.dims[axis], x.valid[axis], *dim);
+        valid.push(own.min(repeated(index.dims[axis], index.valid[axis], *dim)));
     }
     valid.push(Bound::Is(index.valid[last]));
     Ok(Outcome::Tile { dtype: x.dtype, dims, valid })
