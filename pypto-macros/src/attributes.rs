@@ -1,4 +1,4 @@
-//! The options of `#[pypto::jit(..)]` and `#[pypto::function(..)]`: a kind and `meta(..)`.
+//! The options of `#[pypto::jit(..)]` and `#[pypto::function(..)]`: a kind, `meta(..)` and `check(..)`.
 
 use proc_macro2::TokenStream;
 use syn::ext::IdentExt;
@@ -7,6 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::{Ident, LitInt, Token};
 
 use crate::errors::Errors;
+use crate::lowering_test::{self, Check};
 use crate::suggest::did_you_mean;
 
 /// The kinds of functions.
@@ -17,6 +18,7 @@ pub struct Options {
     /// One of [`KINDS`].
     pub kind: &'static str,
     pub metas: Vec<Meta>,
+    pub checks: Vec<Check>,
 }
 
 /// `NAME = value` within `meta(..)`.
@@ -27,7 +29,7 @@ pub struct Meta {
 
 /// Reads the options. What is wrong is reported and left out.
 pub fn parse(attribute: TokenStream, errors: &mut Errors) -> Options {
-    let mut options = Options { kind: "opaque", metas: Vec::new() };
+    let mut options = Options { kind: "opaque", metas: Vec::new(), checks: Vec::new() };
     let mut kind: Option<Ident> = None;
     let parser = |input: ParseStream| {
         while !input.is_empty() {
@@ -65,6 +67,12 @@ fn option(
         }
         return Ok(());
     }
+    if text == "check" {
+        let content;
+        syn::parenthesized!(content in input);
+        options.checks.push(lowering_test::parse(name.clone(), &content)?);
+        return Ok(());
+    }
     if let Some(known) = KINDS.into_iter().find(|spelling| *spelling == text) {
         if let Some(first) = kind.replace(name.clone()) {
             errors.at(name.span(), format!("a function has one kind, and it is `{first}` already"));
@@ -77,9 +85,9 @@ fn option(
 }
 
 fn unknown(name: &str) -> String {
-    let known: Vec<&str> = KINDS.into_iter().chain(["meta"]).collect();
+    let known: Vec<&str> = KINDS.into_iter().chain(["meta", "check"]).collect();
     let hint = did_you_mean(name, &known);
-    format!("unknown option `{name}`{hint} (options: {}, meta(..))", known[..KINDS.len()].join(", "))
+    format!("unknown option `{name}`{hint} (options: {}, meta(..), check(..))", known[..KINDS.len()].join(", "))
 }
 
 /// Skips what follows an unknown option, so that the other options are still read.

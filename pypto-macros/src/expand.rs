@@ -9,6 +9,7 @@ use crate::emit::{self, Parts};
 use crate::errors::Errors;
 use crate::fallback;
 use crate::function::{self, Checked, Item};
+use crate::lowering_test;
 use crate::types::ValueType;
 use crate::{code, source};
 
@@ -44,8 +45,19 @@ pub fn function(form: Form, attribute: TokenStream, item: TokenStream) -> TokenS
         Form::Jit => emit::function(&parts),
         Form::Function => emit::function(&parts),
     };
+    let tests = match (form, options.checks.is_empty()) {
+        (_, true) => TokenStream::new(),
+        (Form::Jit, _) => lowering_test::tests(&parsed.signature.ident, &options.checks, &checked, &mut errors),
+        (Form::Function, _) => {
+            errors.at(
+                parsed.signature.ident.span(),
+                "`check(..)` belongs on `#[pypto::jit]`: it calls the kernel from Rust",
+            );
+            TokenStream::new()
+        }
+    };
     let errors = errors.into_tokens();
-    quote!(#errors #expansion)
+    quote!(#errors #expansion #tests)
 }
 
 /// The block that gives the generic IR; a placeholder where there are errors.

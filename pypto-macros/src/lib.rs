@@ -16,6 +16,7 @@ mod expand;
 mod fallback;
 mod function;
 mod generics;
+mod lowering_test;
 mod params;
 mod program;
 mod scope;
@@ -31,7 +32,8 @@ use proc_macro::TokenStream;
 
 /// Makes a function a kernel that is compiled for the shapes of its arguments at the first call.
 ///
-/// Options: a kind (`incore`, `orchestration`, `inline`, `opaque` or `host`; default `opaque`) and `meta(NAME = 1, ..)`.
+/// Options: a kind (`incore`, `orchestration`, `inline`, `opaque` or `host`; default `opaque`), `meta(NAME = 1, ..)`, and
+/// `check(x = [512, 256], n = 4, T = f32)`, any number of times, which makes a test that lowers the kernel for such arguments.
 /// Parameters are `&Tensor<T, R>`, `&mut Tensor<T, R>` and scalars, with `#[shape(M, 128, dyn B, _)]`, `#[out]` and
 /// `#[spec]`. The call returns `pypto::jit::Result<Launched<..>>`; `pypto::jit::JitFn` has the other handles.
 #[proc_macro_attribute]

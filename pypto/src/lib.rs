@@ -19,11 +19,12 @@ pub mod passes;
 pub mod prelude;
 pub mod runtime;
 pub mod simulator;
+pub mod staged;
 pub mod target;
 pub mod tools;
 
-pub use artifact::CompiledProgram;
-pub use compile::compile;
+pub use artifact::{CompiledEntries, CompiledProgram};
+pub use compile::{compile, compile_entries};
 pub use config::{CompileOptions, RunConfig};
 pub use frontend::structs::Args;
 pub use jit::{Error, Result};

@@ -1,5 +1,5 @@
-//! What the integration tests share: the example programs as modules, contents of tensors, comparison bit for bit, and
-//! the program after every pass.
+//! What the integration tests share: the example programs as modules and other programs, contents of tensors, comparison bit for bit,
+//! and the program after every pass.
 
 pub mod bits;
 // Not in the library's own test harness: the programs' tests run with the programs.
@@ -7,3 +7,4 @@ pub mod bits;
 pub mod examples;
 pub mod fill;
 pub mod stages;
+pub mod two_roots;

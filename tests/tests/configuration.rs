@@ -34,6 +34,8 @@ fn platform_of_a_compilation() {
     assert_eq!(resolve(asked, &host).platform, Platform::Host);
     assert_eq!(resolve(unset(), &host).platform, Platform::Interpreter);
     assert_eq!(resolve(unset(), &[]).platform, Platform::Host);
+    let check = [("PYPTO_CHECK", "nan"), ("PYPTO_HOST", "host")];
+    assert_eq!(resolve(unset(), &check).platform, Platform::Interpreter);
 }
 
 #[test]
@@ -317,6 +319,11 @@ fn @copy incore (%0 "x": tensor<f32>[4] in, %1 "y": tensor<f32>[4] out) {
     let all = hints("all", None, None).unwrap();
     assert!(all.contains("[perf_hint PH003] copy: `"), "{all}");
     assert!(all.contains(" only copies from one tensor to another at copy.ir:"), "{all}");
+    // The phase says in which program copies are looked for.
+    let passed = hints("passed", Some(DiagnosticPhase::PostPass), None).unwrap();
+    assert!(passed.contains("only copies from one tensor to another after pass `flatten_dispatch` at"), "{passed}");
+    let finished = hints("finished", Some(DiagnosticPhase::PostPipeline), None).unwrap();
+    assert!(finished.contains("only copies") && !finished.contains("after pass"), "{finished}");
     assert_eq!(hints("silent", Some(DiagnosticPhase::None), None), None);
     let others = hints("others", None, Some(vec!["PH003".into()])).unwrap_or_default();
     assert!(!others.contains("PH003"), "{others}");

@@ -218,23 +218,7 @@ fn grouped_functions_are_one_program_to_compile() {
 
 #[test]
 fn programs_with_several_roots_are_compiled_by_name() {
-    let function = |name: &str, factor: &str| {
-        format!(
-            r#"fn @{name} orchestration (%0 "x": tensor<f32>[4] in, %1 "y": tensor<f32>[4] out) {{
-  call(%0, %1) {{callee = "{name}_kernel"}}
-}}
-fn @{name}_kernel incore (%0 "x": tensor<f32>[4] in, %1 "y": tensor<f32>[4] out) {{
-  %2: i64 = constant() {{value = 0, dtype = i64}}
-  %3: tile<f32>[4] = load(%0, %2)
-  %4: f32 = constant() {{value = {factor}, dtype = f32}}
-  %5: tile<f32>[4] = mul(%3, %4)
-  store(%5, %1, %2)
-}}
-"#
-        )
-    };
-    let text = format!("program \"both\" entry @double\n{}{}", function("double", "2.0"), function("triple", "3.0"));
-    let program = pypto::ir::text::parse(&text, "both").unwrap();
+    let program = pypto_tests::two_roots::two_roots(["double", "triple"]);
     let error = pypto::compile(&program, &CompileOptions::default()).unwrap_err().to_string();
     assert!(error.contains("several functions that a call may start at: double, triple"), "{error}");
     for (name, factor) in [("double", 2.0f32), ("triple", 3.0)] {

@@ -1,4 +1,5 @@
-//! The table of docs/entry-points.md: no cell is empty, every test exists, and only what is meant to may come later.
+//! The tables of docs/entry-points.md and docs/behaviours.md: no cell is empty, every test exists, and only what is meant to may
+//! come later.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,11 +53,34 @@ fn only_the_distributed_part_and_viewers_come_later() {
 fn tests_exist() {
     for [there, _, test] in rows().iter().filter(|row| row[2] != "later") {
         let test = test.trim_matches('`');
-        let (file, name) = test.split_once("::").unwrap_or_else(|| panic!("{there}: `{test}` names no test"));
-        let path = if file.starts_with("pypto/") { root().join(file) } else { root().join("tests/tests").join(file) };
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{there}: {}: {error}", path.display()));
-        assert!(text.contains(&format!("fn {name}()")), "{there}: {file} has no test `{name}`");
+        assert!(test.contains("::"), "{there}: `{test}` names no test");
+        assert_exists(there, test);
     }
+}
+
+/// `file.rs::name` is a test, in the tests of the workspace unless it begins with the crate.
+fn assert_exists(row: &str, test: &str) {
+    let (file, name) = test.split_once("::").unwrap_or_else(|| panic!("{row}: `{test}` names no test"));
+    let path = if file.starts_with("pypto/") { root().join(file) } else { root().join("tests/tests").join(file) };
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{row}: {}: {error}", path.display()));
+    assert!(text.contains(&format!("fn {name}()")), "{row}: {file} has no test `{name}`");
+}
+
+#[test]
+fn behaviours_have_tests_or_reasons() {
+    let text = fs::read_to_string(root().join("docs/behaviours.md")).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| there |"));
+    let mut tests = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [there, here] = cells[..] else { panic!("{row}: {} cells", cells.len()) };
+        assert!(!there.is_empty() && here.len() >= "later".len(), "{row}");
+        for test in here.split('`').skip(1).step_by(2).filter(|quoted| quoted.contains(".rs::")) {
+            assert_exists(there, test);
+            tests += 1;
+        }
+    }
+    assert!(tests > 80, "{tests} tests");
 }
 
 /// Names that the page of the Python system gives, each in some row.

@@ -1,6 +1,6 @@
 //! Loops and branches.
 
-use syn::{Expr, ExprForLoop, ExprIf, ExprWhile, Label};
+use syn::{Expr, ExprForLoop, ExprIf, ExprWhile};
 
 use super::blocks::expr_text;
 use super::{Capture, Use};
@@ -8,11 +8,10 @@ use crate::code;
 
 impl Capture<'_> {
     pub(super) fn for_loop(&mut self, looped: &ExprForLoop) -> String {
-        self.no_label(looped.label.as_ref());
         let iterator = self.expr(&looped.expr);
         self.scope.enter();
         let pattern = self.pattern(&looped.pat);
-        let words = self.leavable(&looped.body, looped, |capture, body, goes_on| {
+        let words = self.leavable(looped.label.as_ref(), &looped.body, looped, |capture, body, goes_on| {
             let (body, place) = (body(capture), code::range(looped));
             match goes_on {
                 // The iterations after a `break` are empty.
@@ -27,9 +26,8 @@ impl Capture<'_> {
     }
 
     pub(super) fn while_loop(&mut self, looped: &ExprWhile) -> String {
-        self.no_label(looped.label.as_ref());
         let condition = self.condition(&looped.cond);
-        self.leavable(&looped.body, looped, |capture, body, goes_on| {
+        self.leavable(looped.label.as_ref(), &looped.body, looped, |capture, body, goes_on| {
             let condition = match goes_on {
                 Some(goes_on) => format!("{} binary And {goes_on} {condition}", code::range(&looped.cond)),
                 None => condition,
@@ -62,14 +60,5 @@ impl Capture<'_> {
             return String::new();
         }
         self.expr(condition)
-    }
-
-    pub(super) fn no_label(&mut self, label: Option<&Label>) {
-        if let Some(label) = label {
-            self.errors.over(
-                label,
-                "loop labels are not supported in a kernel body: set a variable, and test it in the outer loop",
-            );
-        }
     }
 }

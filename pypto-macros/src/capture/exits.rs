@@ -8,103 +8,142 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
-use syn::{Block, Expr, ExprLoop, Stmt};
+use syn::{Block, Expr, ExprLoop, Label, Lifetime, Stmt};
 
 use super::Capture;
 use crate::code;
 
 /// The variable that tells whether this iteration was left, and the one that tells whether the loop was. A keyword is no
-/// variable of the user's, and reads well in errors; those of loops within are in scopes of their own.
+/// variable of the user's, and reads well in errors; those of loops within are in scopes of their own. Loops that labels
+/// take part in have names of their own, because exits reach past the loops between.
 const LEFT: &str = "continue";
 const STOPPED: &str = "break";
 
 /// A loop whose body may be left early.
 pub(super) struct Exits {
-    /// Whether it has a `break`.
+    label: Option<String>,
+    left: String,
+    stopped: String,
+    /// Whether something leaves the loop as a whole.
     stops: bool,
 }
 
-/// What may leave a piece of code, apart from loops within.
+/// What may leave a piece of code, apart from what stays within its own loops.
 #[derive(Default)]
 struct Found {
     breaks: bool,
     continues: bool,
-}
-
-impl Visit<'_> for Found {
-    fn visit_expr_break(&mut self, _: &syn::ExprBreak) {
-        self.breaks = true;
-    }
-
-    fn visit_expr_continue(&mut self, _: &syn::ExprContinue) {
-        self.continues = true;
-    }
-
-    fn visit_expr_for_loop(&mut self, _: &syn::ExprForLoop) {}
-    fn visit_expr_while(&mut self, _: &syn::ExprWhile) {}
-    fn visit_expr_loop(&mut self, _: &ExprLoop) {}
-    fn visit_expr_closure(&mut self, _: &syn::ExprClosure) {}
+    /// Loops around the point of the walk, with their labels.
+    within: Vec<Option<String>>,
+    /// Labels of loops further out that are named, and whether those loops are left as a whole.
+    labels: Vec<(String, bool)>,
 }
 
 impl Found {
-    fn any(&self) -> bool {
-        self.breaks || self.continues
+    fn exit(&mut self, label: Option<&Lifetime>, breaks: bool) {
+        match label.map(|label| label.ident.to_string()) {
+            None if self.within.is_empty() && breaks => self.breaks = true,
+            None if self.within.is_empty() => self.continues = true,
+            Some(label) if !self.within.contains(&Some(label.clone())) => self.labels.push((label, breaks)),
+            _ => {}
+        }
     }
+
+    fn inside(&mut self, label: Option<&Label>, body: &Block) {
+        self.within.push(name_of(label));
+        self.visit_block(body);
+        self.within.pop();
+    }
+
+    fn any(&self) -> bool {
+        self.breaks || self.continues || !self.labels.is_empty()
+    }
+}
+
+impl Visit<'_> for Found {
+    fn visit_expr_break(&mut self, exit: &syn::ExprBreak) {
+        self.exit(exit.label.as_ref(), true);
+    }
+
+    fn visit_expr_continue(&mut self, exit: &syn::ExprContinue) {
+        self.exit(exit.label.as_ref(), false);
+    }
+
+    fn visit_expr_for_loop(&mut self, looped: &syn::ExprForLoop) {
+        self.inside(looped.label.as_ref(), &looped.body);
+    }
+
+    fn visit_expr_while(&mut self, looped: &syn::ExprWhile) {
+        self.inside(looped.label.as_ref(), &looped.body);
+    }
+
+    fn visit_expr_loop(&mut self, looped: &ExprLoop) {
+        self.inside(looped.label.as_ref(), &looped.body);
+    }
+
+    fn visit_expr_closure(&mut self, _: &syn::ExprClosure) {}
+}
+
+fn name_of(label: Option<&Label>) -> Option<String> {
+    label.map(|label| label.name.ident.to_string())
 }
 
 impl Capture<'_> {
     /// Names for the exits of a loop with this body; `None` where nothing leaves it early.
-    fn exits(&self, body: &Block) -> Option<Exits> {
+    fn exits(&self, label: Option<&Label>, body: &Block) -> Option<Exits> {
         let mut found = Found::default();
         found.visit_block(body);
         if !found.any() {
             return None;
         }
-        Some(Exits { stops: found.breaks })
+        let label = name_of(label);
+        let own = |(named, breaks): &(String, bool)| Some(named) != label.as_ref() || *breaks;
+        let stops = found.breaks || found.labels.iter().any(own);
+        let number = || (!found.labels.is_empty()).then(|| self.exits.len().to_string());
+        let suffix = label.clone().or_else(number).map_or(String::new(), |name| format!("'{name}"));
+        Some(Exits { label, left: format!("{LEFT}{suffix}"), stopped: format!("{STOPPED}{suffix}"), stops })
     }
 
     /// The loop in words; `head` makes them from the body, and from a condition under which the loop goes on.
     pub(super) fn leavable(
         &mut self,
+        label: Option<&Label>,
         body: &Block,
         place: &impl ToTokens,
         head: impl FnOnce(&mut Self, &dyn Fn(&mut Self) -> String, Option<String>) -> String,
     ) -> String {
-        let Some(exits) = self.exits(body) else {
+        let Some(exits) = self.exits(label, body) else {
             self.exits.push(None);
             let words = head(self, &|capture| capture.inner_block(body, super::Use::Unit), None);
             self.exits.pop();
             return words;
         };
         let range = code::range(place);
-        let stops = exits.stops;
+        let (stops, left, stopped) = (exits.stops, exits.left.clone(), exits.stopped.clone());
         self.exits.push(Some(exits));
         let body = |capture: &mut Self| {
             let inner = capture.inner_block(body, super::Use::Unit);
-            let reset = let_bool(LEFT, &range);
+            let reset = let_bool(&left, &range);
             let own = format!("{range} expr {range} block {inner}");
             format!("2 {reset} {own} 0 {range}")
         };
-        let goes_on = stops.then(|| not(STOPPED, &range));
+        let goes_on = stops.then(|| not(&stopped, &range));
         let words = head(self, &body, goes_on);
         self.exits.pop();
         if !stops {
             return words;
         }
-        let statements = format!("2 {} {range} {words}", let_bool(STOPPED, &range));
+        let statements = format!("2 {} {range} {words}", let_bool(&stopped, &range));
         format!("expr {range} block {statements} 0 {range}")
     }
 
     /// `loop { .. }`, which ends by `break`.
     pub(super) fn endless_loop(&mut self, looped: &ExprLoop) -> String {
-        self.no_label(looped.label.as_ref());
-        let mut found = Found::default();
-        found.visit_block(&looped.body);
-        if !found.breaks {
+        if self.exits(looped.label.as_ref(), &looped.body).is_none_or(|exits| !exits.stops) {
             let message = "this `loop` has no `break` of its own, and a kernel has to end";
             self.errors.over(looped.loop_token, message);
         }
-        self.leavable(&looped.body, looped, |capture, body, goes_on| {
+        self.leavable(looped.label.as_ref(), &looped.body, looped, |capture, body, goes_on| {
             format!("while {} {}", goes_on.unwrap_or_default(), body(capture))
         })
     }
@@ -112,11 +151,12 @@ impl Capture<'_> {
     /// Whether the statement may leave the loop that it is in.
     pub(super) fn may_leave(&self, statement: &Stmt) -> bool {
         let in_loop = matches!(self.exits.last(), Some(Some(_)));
-        let Stmt::Expr(expr @ (Expr::If(_) | Expr::Block(_) | Expr::Match(_) | Expr::Break(_) | Expr::Continue(_)), _) =
-            statement
-        else {
+        let Stmt::Expr(expr, _) = statement else { return false };
+        let branches = matches!(expr, Expr::If(_) | Expr::Block(_) | Expr::Match(_));
+        let exits = matches!(expr, Expr::Break(_) | Expr::Continue(_));
+        if !branches && !exits && !matches!(expr, Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_)) {
             return false;
-        };
+        }
         let mut found = Found::default();
         found.visit_expr(expr);
         in_loop && found.any()
@@ -130,29 +170,37 @@ impl Capture<'_> {
         {
             self.errors.over(value, "`break` with a value is not supported in a kernel body: assign a variable first");
         }
-        let label = match expr {
-            Expr::Break(exit) => exit.label.as_ref(),
-            Expr::Continue(exit) => exit.label.as_ref(),
-            _ => None,
+        let (label, breaks) = match expr {
+            Expr::Break(exit) => (exit.label.as_ref(), true),
+            Expr::Continue(exit) => (exit.label.as_ref(), false),
+            _ => (None, false),
         };
-        if let Some(label) = label {
-            self.errors.over(label, "labels are not supported in a kernel body: set a variable, and test it outside");
-        }
-        let Some(Some(exits)) = self.exits.last() else { return Some(Vec::new()) };
+        let named = |exits: &Option<Exits>| match (exits, label) {
+            (_, None) => true,
+            (Some(exits), Some(label)) => exits.label.as_ref().is_some_and(|name| label.ident == name),
+            (None, Some(_)) => false,
+        };
+        // A label that there is not is rustc's to report.
+        let Some(target) = self.exits.iter().rposition(named) else { return Some(Vec::new()) };
         let place = code::span(expr.span());
-        let mut texts = vec![assign_true(LEFT, &place)];
-        if exits.stops && matches!(expr, Expr::Break(_)) {
-            texts.push(assign_true(STOPPED, &place));
+        let mut texts = Vec::new();
+        for (distance, exits) in self.exits[target..].iter().enumerate() {
+            let Some(exits) = exits else { continue };
+            texts.push(assign_true(&exits.left, &place));
+            // The loops between are left as a whole.
+            if exits.stops && (breaks || distance > 0) {
+                texts.push(assign_true(&exits.stopped, &place));
+            }
         }
         Some(texts)
     }
 
     /// The statements after one that may leave, in words of one statement: they run where the iteration goes on.
     pub(super) fn where_not_left(&self, rest: Vec<String>, place: Span) -> Option<String> {
-        self.exits.last()?.as_ref()?;
+        let left = &self.exits.last()?.as_ref()?.left;
         let place = code::span(place);
         let block = format!("{} 0 {place}", code::list(rest));
-        Some(format!("{place} expr {place} if {} {block} 0", not(LEFT, &place)))
+        Some(format!("{place} expr {place} if {} {block} 0", not(left, &place)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The macros never panic, whatever the tokens: on mutated kernels they give an expansion or errors.
 
+use std::time::{Duration, Instant};
+
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
 use crate::args;
@@ -22,9 +24,9 @@ const SEEDS: [&str; 6] = [
         let z = if a == 1 { 0..2 } else { { 1..2 } };
         return (a, b);
     }",
-    "fn g() { match x { 1 | 2 => {} -3..=K => break, LOW if a => { continue } b => {} } let f = |a| a?; loop { break; } 'a: for i in 0..=1 { continue } unsafe { async {} } }",
+    "fn g() { match x { 1 | 2 => {} -3..=K => break, LOW if a => { continue } b => {} } let f = |a| a?; loop { break; } 'a: for i in 0..1 { loop { if a { continue 'a } while b { break 'a; } break } } unsafe { async {} } }",
     "mod m { #[pypto::function] fn f() {} #[pypto::jit(meta(A = 1))] fn g() { f() } }",
-    "incore, meta(TM = 64, TN = -1), host",
+    "incore, meta(TM = 64, TN = -1), host, check(x = [4, 8], n = 1, T = f32)",
     "pub struct Layer<'a, T: Element> where T: Copy { #[shape(M, 4)] x: &'a Tensor<T, 2>, #[out] y: &'a mut Tensor<f32, 1>,
         #[spec] n: i64, inner: Other<'a>, owned: Tensor<f16, 3> }",
 ];
@@ -94,8 +96,10 @@ fn pool(seeds: &[TokenStream]) -> Vec<TokenTree> {
 fn mutated_kernels_never_panic() {
     let seeds: Vec<TokenStream> = SEEDS.iter().map(|seed| seed.parse().expect("seeds are tokens")).collect();
     let pool = pool(&seeds);
+    let seconds = std::env::var("PYPTO_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    let end = Instant::now() + Duration::from_secs(seconds);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for _ in 0..3000 {
+    while Instant::now() < end {
         let which = random.below(seeds.len());
         let mut item = seeds[which].clone();
         for _ in 0..=random.below(3) {

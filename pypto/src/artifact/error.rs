@@ -8,6 +8,12 @@ pub enum ArtifactError {
     /// There is no manifest.
     #[error("{} is no artifact: it has no manifest.json; compile the program with an output directory", .0.display())]
     Missing(PathBuf),
+    /// There is not one entry, but several.
+    #[error("{} holds several entries: read it with `CompiledEntries::from_dir`, or one of them: {}", directory.display(), entries.join(", "))]
+    Several { directory: PathBuf, entries: Vec<String> },
+    /// There are no several entries.
+    #[error("{} has no entries.json: a program with one entry is read with `CompiledProgram::from_dir`", .0.display())]
+    NoEntries(PathBuf),
     /// The operating system refused.
     #[error("cannot {action} {}: {reason}", path.display())]
     Io { action: &'static str, path: PathBuf, reason: String },

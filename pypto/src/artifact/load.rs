@@ -84,7 +84,10 @@ pub fn read_manifest(directory: &Path) -> Result<Manifest, ArtifactError> {
     let metadata = match std::fs::symlink_metadata(&path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(ArtifactError::Missing(directory.to_owned()));
+            return Err(match super::entries::names(directory) {
+                Some(entries) => ArtifactError::Several { directory: directory.to_owned(), entries },
+                None => ArtifactError::Missing(directory.to_owned()),
+            });
         }
         Err(error) => return Err(ArtifactError::io("read", &path, &error)),
     };

@@ -1,7 +1,6 @@
 //! Compiled programs as data: what the compiler made, what the run time loads, what the disk keeps.
 //!
 //! Calls of a [`CompiledProgram`] are in [`pypto::runtime`]: this module knows nothing of running.
-
 //!
 //! On disk an artifact is a directory:
 //!
@@ -13,8 +12,11 @@
 //! report/                    times of passes, warnings
 //! debug/run.sh               runs it again; beside it, saved inputs and outputs, which are not part of the artifact
 //! ```
+//!
+//! A program with several entries is a directory of such directories: [`entries`].
 
 pub mod edited;
+pub mod entries;
 mod error;
 pub mod executable;
 mod load;
@@ -27,6 +29,8 @@ mod save;
 mod staging;
 
 pub use edited::{PresentArtifact, read_present};
+pub use entries::CompiledEntries;
+pub(crate) use entries::EntriesWriter;
 pub use error::ArtifactError;
 pub use executable::{Accelerator, HostExecutable, HostKernel, KernelCode, Site};
 pub use load::read_manifest;

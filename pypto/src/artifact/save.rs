@@ -8,9 +8,10 @@ use super::executable::KernelCode;
 use super::manifest::{BuildRecord, FileRecord, MANIFEST, Manifest, SCHEMA};
 use super::program::CompiledProgram;
 use super::record::KernelRecord;
-use super::staging::{Staging, unique};
+use super::staging::Staging;
 use crate::ir::Program;
 use crate::ir::text::{PrintOptions, print};
+use crate::staged::unique;
 
 /// Files that tell how the artifact was made: dumps, listings, reports. Paths are relative, with `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,17 +103,23 @@ exec "${PYPTO:-pypto}" replay "$directory" "$@"
 
 /// The path of a kernel's files, without the extension. Names of functions may be any text.
 pub fn kernel_stem(index: usize, name: &str) -> String {
+    format!("kernels/{}", numbered(index, name))
+}
+
+/// A file name for a function of any name.
+pub(super) fn numbered(index: usize, name: &str) -> String {
+    format!("{index:02}_{}", plain(name))
+}
+
+fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
-    let name: String = name.chars().take(60).map(plain).collect();
-    format!("kernels/{index:02}_{name}")
+    name.chars().take(60).map(plain).collect()
 }
 
 /// A directory of its own below `root`: the program's name, the time, and what keeps processes apart.
 pub fn new_directory(root: &Path, program: &str) -> PathBuf {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
-    let program: String = program.chars().take(60).map(plain).collect();
-    root.join(format!("{program}_{}_{}", utc(seconds), unique()))
+    root.join(format!("{}_{}_{}", plain(program), utc(seconds), unique()))
 }
 
 /// `20261129_173000` for seconds since 1970, in UTC.

@@ -1,13 +1,15 @@
 //! Writing a directory so that others see the old one, or the new one, and never a mixture.
 //!
-//! Files go into a directory beside the target, which then takes its place in one step. Writers need no lock: the last one
-//! wins whole. Files in the target that no artifact owns move along; what runs of the old artifact left there does not.
+//! Files go into a directory beside the target, which takes its place in one step once everything is on disk. Writers need
+//! not wait for each other: the last one wins whole. Files in the target that no artifact owns move along; what runs of the
+//! old artifact left there does not.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::entries::{DIRECTORY, ENTRIES};
 use super::error::ArtifactError;
 use super::manifest::{MANIFEST, MAX_MANIFEST_BYTES, Manifest};
+use crate::staged::{Claim, sync_directory};
 
 /// What runs of an artifact leave in its directory: it says nothing of another build.
 pub const RUN_OUTPUTS: [&str; 1] = ["dfx_outputs"];
@@ -17,12 +19,12 @@ const ATTEMPTS: usize = 100;
 
 /// A directory under construction; removed where it is not published.
 pub struct Staging {
-    directory: PathBuf,
+    claim: Claim,
     target: PathBuf,
 }
 
 impl Staging {
-    /// A new directory beside the target. Its parents are made where missing.
+    /// A new directory beside the target. Its parents are made where missing; what a killed process left there is removed.
     ///
     /// # Errors
     /// A target that is no directory or holds files that are no artifact's; no place to write.
@@ -31,10 +33,13 @@ impl Staging {
         let target = absolute(target)?;
         let parent = target.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(parent).map_err(|e| ArtifactError::io("make the directory", parent, &e))?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let directory = parent.join(format!(".{name}.{}", unique()));
-        std::fs::create_dir(&directory).map_err(|e| ArtifactError::io("make the directory", &directory, &e))?;
-        Ok(Staging { directory, target })
+        let claim = Claim::directory(&target).map_err(|e| ArtifactError::io("make a directory in", parent, &e))?;
+        Ok(Staging { claim, target })
+    }
+
+    /// Where it is until it is published.
+    pub fn path(&self) -> &Path {
+        self.claim.path()
     }
 
     /// Writes a file; `path` is relative and was checked.
@@ -42,13 +47,13 @@ impl Staging {
     /// # Errors
     /// What the operating system refuses.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
-        let file = self.directory.join(path);
+        let file = self.claim.path().join(path);
         let refused = |e| ArtifactError::io("write", &file, &e);
         if let Some(parent) = file.parent() {
             std::fs::create_dir_all(parent).map_err(refused)?;
         }
         let mut open = std::fs::File::create(&file).map_err(refused)?;
-        std::io::Write::write_all(&mut open, bytes).map_err(refused)
+        std::io::Write::write_all(&mut open, bytes).and_then(|()| open.sync_all()).map_err(refused)
     }
 
     /// Writes a file that may be executed.
@@ -60,7 +65,7 @@ impl Staging {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let file = self.directory.join(path);
+            let file = self.claim.path().join(path);
             let executable = std::fs::Permissions::from_mode(0o755);
             std::fs::set_permissions(&file, executable).map_err(|e| ArtifactError::io("make executable", &file, &e))?;
         }
@@ -73,35 +78,41 @@ impl Staging {
     /// What the operating system refuses; the target is as it was.
     pub fn publish(self) -> Result<PathBuf, ArtifactError> {
         let refused = |e| ArtifactError::io("replace", &self.target, &e);
-        keep_foreign(&self.target, &self.directory)?;
+        let directory = self.claim.path();
+        keep_foreign(&self.target, directory)?;
+        sync_tree(directory).map_err(refused)?;
         for _ in 0..ATTEMPTS {
-            match rename_new(&self.directory, &self.target) {
-                Ok(()) => return Ok(self.target.clone()),
+            match rename_new(directory, &self.target) {
+                Ok(()) => return self.published(),
                 Err(error) if is_taken(&error) => {}
                 Err(error) => return Err(refused(error)),
             }
-            match exchange(&self.directory, &self.target) {
-                // The old one is removed with this value.
-                Ok(()) => return Ok(self.target.clone()),
+            match exchange(directory, &self.target) {
+                // The old one is removed with the claim.
+                Ok(()) => return self.published(),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(refused(error)),
             }
         }
         Err(refused(std::io::Error::other("others replace it all the time")))
     }
-}
 
-impl Drop for Staging {
-    fn drop(&mut self) {
-        // After publishing this is the old artifact, or nothing; a failure leaves a hidden directory and no harm.
-        let _ = std::fs::remove_dir_all(&self.directory);
+    fn published(&self) -> Result<PathBuf, ArtifactError> {
+        let parent = self.target.parent().unwrap_or(Path::new("/"));
+        sync_directory(parent).map_err(|e| ArtifactError::io("write", parent, &e))?;
+        Ok(self.target.clone())
     }
 }
 
-/// Distinct in this process, and from every process at the same time.
-pub fn unique() -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    format!("{:x}-{:x}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+/// Waits until the names in a directory and below are on disk.
+fn sync_tree(directory: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_tree(&entry.path())?;
+        }
+    }
+    sync_directory(directory)
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, ArtifactError> {
@@ -119,7 +130,7 @@ fn refuse_foreign(target: &Path) -> Result<(), ArtifactError> {
         }
         Ok(_) => {}
     }
-    if target.join(MANIFEST).is_file() {
+    if target.join(MANIFEST).is_file() || target.join(ENTRIES).is_file() {
         return Ok(());
     }
     let entries = std::fs::read_dir(target).map_err(|e| ArtifactError::io("read", target, &e))?;
@@ -134,6 +145,9 @@ fn refuse_foreign(target: &Path) -> Result<(), ArtifactError> {
 
 /// Copies what the old artifact does not own into the new one, unless the new one has a file of the name.
 fn keep_foreign(old: &Path, new: &Path) -> Result<(), ArtifactError> {
+    if old.join(ENTRIES).is_file() {
+        return copy_foreign(old, new, "", &|path| path == ENTRIES || path.starts_with(&format!("{DIRECTORY}/")));
+    }
     let manifest = old.join(MANIFEST);
     let small = std::fs::metadata(&manifest).is_ok_and(|m| m.len() <= MAX_MANIFEST_BYTES);
     let owned: Vec<String> = match std::fs::read(&manifest).ok().filter(|_| small) {
@@ -144,21 +158,21 @@ fn keep_foreign(old: &Path, new: &Path) -> Result<(), ArtifactError> {
         },
         None => return Ok(()),
     };
-    copy_foreign(old, new, "", &owned)
+    copy_foreign(old, new, "", &|path| path == MANIFEST || owned.iter().any(|file| file == path))
 }
 
-fn copy_foreign(old: &Path, new: &Path, below: &str, owned: &[String]) -> Result<(), ArtifactError> {
+fn copy_foreign(old: &Path, new: &Path, below: &str, owned: &dyn Fn(&str) -> bool) -> Result<(), ArtifactError> {
     let refused = |e| ArtifactError::io("keep", old, &e);
     for entry in std::fs::read_dir(old.join(below)).map_err(refused)?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if below.is_empty() { name } else { format!("{below}/{name}") };
         let kind = entry.file_type().map_err(refused)?;
-        if path == MANIFEST || RUN_OUTPUTS.contains(&path.as_str()) {
+        if RUN_OUTPUTS.contains(&path.as_str()) {
             continue;
         }
         if kind.is_dir() {
             copy_foreign(old, new, &path, owned)?;
-        } else if kind.is_file() && !owned.contains(&path) && !new.join(&path).exists() {
+        } else if kind.is_file() && !owned(&path) && !new.join(&path).exists() {
             let to = new.join(&path);
             if let Some(parent) = to.parent() {
                 std::fs::create_dir_all(parent).map_err(refused)?;

@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use super::assembler::{Assembler, AssemblerOptions, DEFAULT_TIME_LIMIT, assemble};
 use super::error::CompileError;
-use super::host::{Built, interpreted, kernels, pass_options};
+use super::host::{Built, interpreted, kernels, pass_options, watched_passes};
 use super::profile::Stage;
+use super::progress::Progress;
 use super::settings::{Output, Settings};
 use crate::artifact::{Accelerator, HostExecutable};
 use crate::codegen::ascend::{AscendArtifact, AscendOptions, Planner, generate, target_of};
@@ -50,10 +51,12 @@ pub(super) fn build(
     arch: BackendType,
     mode: ExecutionMode,
     settings: &Settings,
+    progress: Option<&Arc<dyn Progress>>,
 ) -> Result<Built, CompileError> {
     let target = target_of(arch);
     let start = Instant::now();
-    let passes = PassPipeline::ascend(target).options(pass_options(settings)).run(&mut program)?;
+    let pipeline = PassPipeline::ascend(target).options(pass_options(settings));
+    let (passes, hints) = watched_passes(pipeline, &mut program, settings, progress)?;
     let mut pass_stage = Stage::new("passes", start.elapsed());
     pass_stage.children = passes.timings.iter().map(|(name, duration)| Stage::new(*name, *duration)).collect();
     let start = Instant::now();
@@ -73,7 +76,7 @@ pub(super) fn build(
     let accelerator = Some(Accelerator { artifact: Arc::new(artifact), mode });
     let executable = HostExecutable { program, kernels, accelerator };
     let (dumps, listings, fallbacks) = (passes.dumps, Vec::new(), Vec::new());
-    Ok(Built { executable, stages, dumps, listings, files, fallbacks })
+    Ok(Built { executable, stages, dumps, listings, files, fallbacks, hints })
 }
 
 /// Lets the assembler make C++ of the kernels of an artifact that is written, where there is an assembler; gives files

@@ -1,14 +1,18 @@
 //! From a program, or from a captured function and a specialization, to an artifact.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::engine::engine;
 use super::error::CompileError;
-use super::hints::{Hint, hints};
+use super::hints::{Hint, code_hints};
 use super::host::{Built, Fallback, Listing, build, run_passes};
 use super::profile::Stage;
+use super::progress::Progress;
 use super::settings::{Output, Settings};
-use crate::artifact::{BuildRecord, Companions, CompiledProgram, kernel_stem, new_directory};
+use crate::artifact::{
+    BuildRecord, Companions, CompiledEntries, CompiledProgram, EntriesWriter, kernel_stem, new_directory,
+};
 use crate::codegen::ascend::target_of;
 use crate::config::{CompileOptions, DiagnosticPhase};
 use crate::diagnostics::Diagnostics;
@@ -48,19 +52,90 @@ use crate::passes::pipeline::PassPipeline;
 /// ```
 ///
 /// # Errors
-/// What is wrong in the program or with an option; a program with several roots ([`Program::rooted_at`] gives one of
-/// them); what an accelerator does not have; an artifact that
-/// cannot be written. Nothing is written then.
+/// What is wrong in the program or with an option; a program with several roots ([`compile_entries`] takes it); what an
+/// accelerator does not have; an artifact that cannot be written. Nothing is written then.
 pub fn compile(program: &Program, options: &CompileOptions) -> Result<CompiledProgram, CompileError> {
+    compile_with(program, options, None)
+}
+
+/// As [`compile`](fn@compile), for whoever wants to see how far it is.
+///
+/// # Errors
+/// As [`compile`](fn@compile).
+pub fn compile_watched(
+    program: &Program,
+    options: &CompileOptions,
+    progress: &Arc<dyn Progress>,
+) -> Result<CompiledProgram, CompileError> {
+    compile_with(program, options, Some(progress))
+}
+
+fn compile_with(
+    program: &Program,
+    options: &CompileOptions,
+    progress: Option<&Arc<dyn Progress>>,
+) -> Result<CompiledProgram, CompileError> {
     let settings = Settings::of(options)?;
     ir::verify(program)?;
     if let roots @ [_, _, ..] = program.roots().as_slice() {
         let roots = roots.iter().map(|root| (*root).to_owned()).collect();
         return Err(CompileError::SeveralRoots { program: program.name.clone(), roots });
     }
+    compile_verified(program, &settings, progress)
+}
+
+fn compile_verified(
+    program: &Program,
+    settings: &Settings,
+    progress: Option<&Arc<dyn Progress>>,
+) -> Result<CompiledProgram, CompileError> {
     let start = Instant::now();
-    let built = build(program.clone(), &settings)?;
-    finish(built, &settings, Some(program.clone()), &[], start).map(|compilation| compilation.artifact)
+    let built = build(program.clone(), settings, progress)?;
+    finish(built, settings, Some(program.clone()), &[], start).map(|compilation| compilation.artifact)
+}
+
+/// Compiles a program that calls may start at in several places: every root for itself, all of them or none.
+///
+/// Where an artifact is asked for, one directory holds them all; it is replaced in one step, as that of a program with one
+/// root is, and [`CompiledEntries::from_dir`] reads it.
+///
+/// ```
+/// # let kernel = |name: &str, op: &str| format!("fn @{name} orchestration (%0 \"x\": tensor<f32>[4] in, %1 \"y\": tensor<f32>[4] out) {{\n  %2: i64 = constant() {{value = 0, dtype = i64}}\n  %3: tile<f32>[4] = load(%0, %2)\n  %4: tile<f32>[4] = {op}(%3, %3)\n  store(%4, %1, %2)\n}}\n");
+/// # let text = format!("program \"both\" entry @double\n{}{}", kernel("double", "add"), kernel("square", "mul"));
+/// # let program = pypto::ir::text::parse(&text, "both")?;
+/// use pypto::prelude::*;
+/// let entries = pypto::compile_entries(&program, &pypto::CompileOptions::default())?;
+/// assert_eq!(entries.names(), ["double", "square"]);
+/// let (x, mut y) = (Tensor::from_vec(vec![3.0f32; 4], [4]), Tensor::<f32, 1>::zeros([4]));
+/// entries.get("square").unwrap().call((&x, &mut y))?;
+/// assert_eq!(y.as_slice(), [9.0; 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`compile`](fn@compile) for any root.
+pub fn compile_entries(program: &Program, options: &CompileOptions) -> Result<CompiledEntries, CompileError> {
+    let settings = Settings::of(options)?;
+    ir::verify(program)?;
+    let target = match &settings.output {
+        Output::None => None,
+        Output::Directory(directory) => Some(directory.clone()),
+        Output::New(root) => Some(new_directory(root, &program.name)),
+    };
+    let writer = target.map(|target| EntriesWriter::beside(&target)).transpose()?;
+    let mut entries = Vec::new();
+    for (index, root) in program.roots().into_iter().enumerate() {
+        let one = program.rooted_at(root).ok_or_else(|| CompileError::Internal(format!("`{root}` is no root")))?;
+        let output = match &writer {
+            Some(writer) => Output::Directory(writer.entry_directory(index, root)),
+            None => Output::None,
+        };
+        entries.push(compile_verified(&one, &Settings { output, ..settings.clone() }, None)?);
+    }
+    Ok(match writer {
+        Some(writer) => writer.publish(&program.name, entries)?,
+        None => CompiledEntries::of_build(&program.name, entries),
+    })
 }
 
 /// A compilation that came to its end.
@@ -84,16 +159,16 @@ fn finish(
     fixed: &[Option<u64>],
     start: Instant,
 ) -> Result<Compilation, CompileError> {
-    let Built { executable, stages, dumps, listings, files: more, fallbacks } = built;
+    let Built { executable, stages, dumps, listings, files: more, fallbacks, mut hints } = built;
     let name = executable.program.name.clone();
     let kernel_names: Vec<String> = executable.kernels.iter().map(|kernel| kernel.name.clone()).collect();
     let machine = engine(settings.platform).machine();
     let artifact = CompiledProgram::of_build(executable, settings.platform, machine, source, fixed);
     let profile = Stage { name: name.clone(), duration: start.elapsed(), children: stages };
-    let hints = match settings.diagnostic_phase {
-        DiagnosticPhase::None => Vec::new(),
-        _ => hints(artifact.executable(), &fallbacks, &settings.disabled_hints),
-    };
+    if settings.diagnostic_phase != DiagnosticPhase::None {
+        hints.extend(code_hints(artifact.executable(), &fallbacks));
+    }
+    hints.retain(|hint| !settings.disabled_hints.contains(&hint.code));
     let directory = match &settings.output {
         Output::None => return Ok(Compilation { artifact, fallbacks, profile, hints }),
         Output::Directory(directory) => directory.clone(),
@@ -164,7 +239,7 @@ pub fn compile_specialization(
     let program = instantiate(function, specialization)?;
     let frontend = Stage::new("instantiate", start.elapsed());
     let source = (settings.output != Output::None).then(|| program.clone());
-    let mut built = build(program, settings).map_err(|error| match error {
+    let mut built = build(program, settings, None).map_err(|error| match error {
         CompileError::Kernel(problems) => noted(problems, function, specialization).into(),
         other => other,
     })?;

@@ -15,7 +15,7 @@ pub enum CompileError {
     Config(#[from] ConfigError),
     /// More than one function can be called, and an artifact has one.
     #[error(
-        "`{program}` has several functions that a call may start at: {}; compile one at a time: `compile(&program.rooted_at(\"{}\").unwrap(), ..)`",
+        "`{program}` has several functions that a call may start at: {}; `compile_entries` compiles all of them, and `program.rooted_at(\"{}\")` is one of them",
         .roots.join(", "), .roots.first().map_or("", String::as_str)
     )]
     SeveralRoots { program: String, roots: Vec<String> },

@@ -1,13 +1,19 @@
-//! Hints on performance: what a compilation found that costs time, and where. Each tells a fact of the result, so all of them
-//! are known once code is made. `report/perf_hints.log` has one a line.
+//! Hints on performance: what a compilation found that costs time, and where. `report/perf_hints.log` has one a line.
+//!
+//! PH001, PH002 and PH004 to PH006 tell facts of the code, which are known once it is made. PH003 tells one of a program, and the phase of the
+//! settings says which: as it was written, after each of the passes, or after all of them.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use super::accelerator_hints;
 use super::host::Fallback;
 use crate::artifact::{HostExecutable, KernelCode};
-use crate::ir::{Block, Function, IndexExpr, Loc, LoopKind, Type};
+use crate::ir::{Block, Function, IndexExpr, Loc, LoopKind, Program, Type};
 use crate::ops::OpKind;
+use crate::passes::list::Pass;
+use crate::passes::manager::Instrument;
 
 /// The kinds of hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,8 +94,8 @@ impl fmt::Display for Hint {
 /// Nanoseconds from which on more threads would pay.
 const LONG: f64 = 50_000.0;
 
-/// What costs time in an executable, in order of kernels, without the kinds that are `disabled`.
-pub fn hints(executable: &HostExecutable, fallbacks: &[Fallback], disabled: &[HintCode]) -> Vec<Hint> {
+/// What costs time in the code of an executable, in order of kernels.
+pub fn code_hints(executable: &HostExecutable, fallbacks: &[Fallback]) -> Vec<Hint> {
     let mut all = Vec::new();
     for kernel in &executable.kernels {
         let function = executable.program.functions.iter().find(|function| function.name == kernel.name);
@@ -106,9 +112,6 @@ pub fn hints(executable: &HostExecutable, fallbacks: &[Fallback], disabled: &[Hi
                 format!("`{name}` takes about {time:.0} us on one thread: no outermost loop is known as parallel");
             hint(HintCode::Serial, text, function.loc);
         }
-        if let Some(store) = only_copies(function) {
-            hint(HintCode::Copy, format!("`{}` only copies from one tensor to another", kernel.name), store);
-        }
     }
     if let Some(accelerator) = &executable.accelerator {
         all.extend(accelerator_hints::hints(&accelerator.artifact));
@@ -122,7 +125,6 @@ pub fn hints(executable: &HostExecutable, fallbacks: &[Fallback], disabled: &[Hi
             all.push(Hint { code: HintCode::Pipeline, text, loc });
         }
     }
-    all.retain(|hint| !disabled.contains(&hint.code));
     all
 }
 
@@ -137,6 +139,40 @@ fn pipelines(block: &Block) -> Vec<(u32, Loc)> {
         found.extend(op.regions.iter().flat_map(pipelines));
     }
     found
+}
+
+/// The functions of a program that only copy.
+pub fn copies(program: &Program) -> Vec<Hint> {
+    let found = program.functions.iter().filter_map(|function| {
+        let text = format!("`{}` only copies from one tensor to another", function.name);
+        Some(Hint { code: HintCode::Copy, text, loc: only_copies(function)? })
+    });
+    found.collect()
+}
+
+/// Looks for copies after every pass; tells each function once, with the first pass that left it so.
+#[derive(Default)]
+pub struct CopyWatch {
+    found: Mutex<Vec<Hint>>,
+}
+
+impl CopyWatch {
+    /// What was found.
+    pub fn hints(&self) -> Vec<Hint> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Instrument for CopyWatch {
+    fn after(&self, pass: &'static Pass, program: &Program, _: Duration) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for mut hint in copies(program) {
+            if found.iter().all(|known| !known.text.starts_with(&hint.text)) {
+                hint.text += &format!(" after pass `{}`", pass.name);
+                found.push(hint);
+            }
+        }
+    }
 }
 
 /// Where a function stores, if all that it stores is what it loads.

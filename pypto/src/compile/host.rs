@@ -1,12 +1,14 @@
 //! Compilation for the host: its passes, then code for every kernel, in parallel.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::engine::{Engine, engine};
 use super::error::CompileError;
+use super::hints::{CopyWatch, Hint, copies};
 use super::profile::Stage;
+use super::progress::{Progress, StepKind, Steps};
 use super::settings::{Output, Settings};
 use crate::artifact::{HostExecutable, HostKernel, KernelCode, Site};
 use crate::codegen::host::compile::{CompileError as CodegenError, compile_text, llvm_text};
@@ -14,7 +16,7 @@ use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::print_module;
 use crate::codegen::host::llvm::LlvmError;
 use crate::codegen::host::lower::{self, LoweredKernel};
-use crate::config::{OptimizationStrategy, PassDumpLevel};
+use crate::config::{DiagnosticPhase, OptimizationStrategy, PassDumpLevel};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::ir::{Function, IndexExpr, Program};
 use crate::passes::manager::{DumpSink, PassOptions, PassReport};
@@ -35,6 +37,8 @@ pub struct Built {
     pub files: Vec<(String, String)>,
     /// Why kernels run by the interpreter although machine code was asked for.
     pub fallbacks: Vec<Fallback>,
+    /// What costs time in the program, in the phase that the settings name.
+    pub hints: Vec<Hint>,
 }
 
 /// The texts that a kernel's object was made from.
@@ -81,11 +85,41 @@ pub(super) fn pass_options(settings: &Settings) -> PassOptions {
 ///
 /// # Errors
 /// What the passes find wrong in the program; on an accelerator what it does not have, or what does not fit.
-pub fn build(program: Program, settings: &Settings) -> Result<Built, CompileError> {
-    if let (Some(arch), Some(mode)) = (settings.platform.backend_type(), settings.platform.execution_mode()) {
-        return super::ascend::build(program, arch, mode, settings);
+pub fn build(
+    program: Program,
+    settings: &Settings,
+    progress: Option<&Arc<dyn Progress>>,
+) -> Result<Built, CompileError> {
+    let mut hints = match settings.diagnostic_phase {
+        DiagnosticPhase::PrePipeline => copies(&program),
+        _ => Vec::new(),
+    };
+    let mut built = match (settings.platform.backend_type(), settings.platform.execution_mode()) {
+        (Some(arch), Some(mode)) => super::ascend::build(program, arch, mode, settings, progress)?,
+        _ => rebuild(program, 0, settings, &|_, _| None, progress)?,
+    };
+    hints.append(&mut built.hints);
+    if settings.diagnostic_phase == DiagnosticPhase::PostPipeline {
+        hints.extend(copies(&built.executable.program));
     }
-    rebuild(program, 0, settings, &|_, _| None)
+    Ok(Built { hints, ..built })
+}
+
+/// Runs passes as the settings want them watched; gives the hints that were found between them, too.
+pub(super) fn watched_passes(
+    pipeline: PassPipeline,
+    program: &mut Program,
+    settings: &Settings,
+    progress: Option<&Arc<dyn Progress>>,
+) -> Result<(PassReport, Vec<Hint>), Diagnostics> {
+    let steps = Steps::new(progress, StepKind::Pass, pipeline.names().count());
+    let mut pipeline = pipeline.instrument(Arc::new(steps));
+    let copies = Arc::new(CopyWatch::default());
+    if settings.diagnostic_phase == DiagnosticPhase::PostPass {
+        pipeline = pipeline.instrument(copies.clone());
+    }
+    let report = pipeline.run(program)?;
+    Ok((report, copies.hints()))
 }
 
 /// Gives the object of a kernel if its LLVM text is one whose object is there already.
@@ -101,15 +135,23 @@ pub fn rebuild(
     passed: usize,
     settings: &Settings,
     reuse: &Reuse<'_>,
+    progress: Option<&Arc<dyn Progress>>,
 ) -> Result<Built, CompileError> {
     let start = Instant::now();
-    let passes = pipeline(settings).after_first(passed).run(&mut program)?;
+    let pipeline = pipeline(settings).after_first(passed);
+    let (passes, hints) = watched_passes(pipeline, &mut program, settings, progress)?;
     let mut pass_stage = Stage::new("passes", start.elapsed());
     pass_stage.children = passes.timings.iter().map(|(name, duration)| Stage::new(*name, *duration)).collect();
     let start = Instant::now();
     let engine = engine(settings.platform);
     let listed = settings.output != Output::None;
-    let outcomes = in_parallel(&kernels(&program), |kernel| compile_kernel(kernel, engine, listed, reuse));
+    let kernels_to_make = kernels(&program);
+    let steps = Steps::new(progress, StepKind::Kernel, kernels_to_make.len());
+    let outcomes = in_parallel(&kernels_to_make, |kernel| {
+        let outcome = compile_kernel(kernel, engine, listed, reuse);
+        steps.done(&kernel.name);
+        outcome
+    });
     let mut code_stage = Stage::new("codegen", start.elapsed());
     let (mut kernels, mut listings, mut fallbacks) = (Vec::new(), Vec::new(), Vec::new());
     for outcome in outcomes {
@@ -121,7 +163,7 @@ pub fn rebuild(
     }
     let executable = HostExecutable { program, kernels, accelerator: None };
     let (dumps, files) = (passes.dumps, Vec::new());
-    Ok(Built { executable, stages: vec![pass_stage, code_stage], dumps, listings, files, fallbacks })
+    Ok(Built { executable, stages: vec![pass_stage, code_stage], dumps, listings, files, fallbacks, hints })
 }
 
 /// The functions that the entry calls.

@@ -13,14 +13,16 @@ pub mod error;
 pub mod hints;
 pub mod host;
 pub mod profile;
+pub mod progress;
 pub mod settings;
 
-pub use driver::{Compilation, compile, compile_specialization, lower};
+pub use driver::{Compilation, compile, compile_entries, compile_specialization, compile_watched, lower};
 pub use engine::{Engine, engine};
 pub use error::CompileError;
 pub use hints::{Hint, HintCode};
 pub use host::{Built, Fallback, Listing, build};
 pub use profile::Stage;
+pub use progress::{Progress, Step, StepKind};
 pub use settings::{Output, Settings};
 
 pub use crate::config::{CompileOptions, Platform};

@@ -84,7 +84,15 @@ impl Settings {
     /// As [`Settings::of`].
     pub fn resolve(options: &CompileOptions, environment: &Environment) -> Result<Settings, ConfigError> {
         options.validate()?;
-        let platform = options.platform.or(environment.platform).unwrap_or(Platform::Host);
+        let checked = environment.check_nan.then_some(Platform::Interpreter);
+        let platform = options.platform.or(checked).or(environment.platform).unwrap_or(Platform::Host);
+        if platform == Platform::Host && environment.check_nan {
+            return Err(ConfigError::Environment {
+                variable: "PYPTO_CHECK".to_owned(),
+                value: "`nan`, with the option `platform = host`".to_owned(),
+                allowed: "`nan` only where kernels are interpreted: choose `interpreter`, or no platform".to_owned(),
+            });
+        }
         check_platform(options, platform)?;
         let basic = if cfg!(debug_assertions) { VerificationLevel::Basic } else { VerificationLevel::None };
         let (disabled_warnings, disabled_hints) = disabled(options)?;

@@ -32,6 +32,10 @@ pub struct Environment {
     pub llvm: Option<PathBuf>,
     /// `PYPTO_EAGER`: order of independent iterations in eager runs.
     pub eager: EagerOrder,
+    /// `PYPTO_CHECK=nan`: kernels are interpreted, and stop where the first NaN is made.
+    pub check_nan: bool,
+    /// `PYPTO_MESSAGE_FORMAT=json`: tests of `check(..)` say what is wrong in the form of rustc's JSON.
+    pub messages_as_json: bool,
     /// `PYPTO_PROG_BUILD_DIR`: where artifacts without a name go.
     pub build_dir: Option<PathBuf>,
     /// `PYPTO_VERIFY_LEVEL`.
@@ -88,6 +92,13 @@ impl Environment {
                 _ => None,
             })?
             .unwrap_or_default(),
+            check_nan: word(&raw, "PYPTO_CHECK", "`nan`", |text| (text == "nan").then_some(true))?.unwrap_or(false),
+            messages_as_json: word(&raw, "PYPTO_MESSAGE_FORMAT", "`human` or `json`", |text| match text {
+                "human" => Some(false),
+                "json" => Some(true),
+                _ => None,
+            })?
+            .unwrap_or(false),
             build_dir: path("PYPTO_PROG_BUILD_DIR"),
             verification_level: word(&raw, "PYPTO_VERIFY_LEVEL", "`none`, `basic` or `roundtrip`", |text| {
                 text.parse().ok()

@@ -31,4 +31,4 @@ pub use harness::HarnessOptions;
 pub use platform::{BackendType, ExecutionMode, Platform};
 pub use ring::RingSizes;
 pub use run_config::{RunConfig, RunConfigBuilder};
-pub use run_options::RunOptions;
+pub use run_options::{CheckedRunOptions, RunOptions};

@@ -175,6 +175,20 @@ fn a_dispatch_refuses_what_its_platform_cannot_honour() {
     }
     let rings = RunOptions { ring_heap: Some(1024.into()), device_id: Some(3), ..Default::default() };
     assert_eq!(rings.check_for(Platform::A5), Ok(()));
+    for (options, field, advice) in [
+        (RunOptions { device_id: Some(3), ..Default::default() }, "device_id", "the simulator is device 0"),
+        (RunOptions { aicpu_thread_num: Some(4), ..Default::default() }, "aicpu_thread_num", "leave it unset"),
+        (RunOptions { ring_task_window: Some(4.into()), ..Default::default() }, "ring_task_window", "without rings"),
+        (RunOptions { ring_heap: Some(1024.into()), ..Default::default() }, "ring_heap", "without rings"),
+        (RunOptions { ring_dep_pool: Some(4.into()), ..Default::default() }, "ring_dep_pool", "without rings"),
+    ] {
+        let error = options.check_for(Platform::A2a3Sim).unwrap_err();
+        assert_eq!(error.field(), field);
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+    let harmless = RunOptions { device_id: Some(0), threads: Some(2), time_limit_ms: Some(9), ..Default::default() };
+    let checked = harmless.checked_for(Platform::A5Sim).unwrap();
+    assert_eq!((*checked.options(), checked.platform()), (harmless, Platform::A5Sim));
 }
 
 fn environment(variables: &[(&str, &str)]) -> Result<Environment, ConfigError> {
@@ -194,6 +208,8 @@ fn variables_are_read() {
         ("PYPTO_PERF_MAP", "on"),
         ("PYPTO_LLVM", "/l"),
         ("PYPTO_EAGER", "reverse"),
+        ("PYPTO_CHECK", "nan"),
+        ("PYPTO_MESSAGE_FORMAT", "json"),
         ("PYPTO_PROG_BUILD_DIR", "/b"),
         ("PYPTO_VERIFY_LEVEL", "roundtrip"),
         ("PYPTO_WARNING_LEVEL", "post_pass"),
@@ -212,6 +228,8 @@ fn variables_are_read() {
         perf_map: true,
         llvm: Some("/l".into()),
         eager: EagerOrder::Reverse,
+        check_nan: true,
+        messages_as_json: true,
         build_dir: Some("/b".into()),
         verification_level: Some(VerificationLevel::Roundtrip),
         diagnostic_phase: Some(DiagnosticPhase::PostPass),
@@ -238,6 +256,8 @@ fn wrong_variables_are_errors() {
         ("PYPTO_LOG", "everything"),
         ("PYPTO_PERF_MAP", "perhaps"),
         ("PYPTO_EAGER", "backwards"),
+        ("PYPTO_CHECK", "everything"),
+        ("PYPTO_MESSAGE_FORMAT", "xml"),
         ("PYPTO_VERIFY_LEVEL", "9"),
         ("PYPTO_WARNING_LEVEL", "loud"),
         ("PYPTO_COMPILE_PROFILING", "x"),

@@ -1,10 +1,11 @@
 //! Diagnostics: what users read when a kernel is wrong.
 //!
 //! A stage collects its independent errors in [`Diagnostics`]; [`render_all`] prints them in rustc's layout with the
-//! source text; [`codes`] is the list of codes, [`codes::explain`] the page of each.
+//! source text; [`json`] prints them for editors; [`codes`] is the list of codes, [`codes::explain`] the page of each.
 
 pub mod codes;
 pub mod diagnostic;
+pub mod json;
 pub mod render;
 pub mod source;
 

@@ -9,6 +9,7 @@ use safetensors::{Dtype, SafeTensors, View};
 use crate::ir::DType;
 use crate::language::DynamicTensor;
 use crate::ops::reference::{Element, with_element};
+use crate::staged::write_whole;
 
 /// Why tensors could not be read or written. Nothing was written then.
 #[derive(Debug, thiserror::Error)]
@@ -59,12 +60,7 @@ pub fn write_tensors<'a>(
     let views = tensors.into_iter().map(|(name, tensor)| (name, Stored::of(tensor)));
     let bytes = safetensors::serialize(views, None)
         .map_err(|error| TensorFileError::Damaged { path: path.to_owned(), reason: error.to_string() })?;
-    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        io(path, error)
-    })
+    write_whole(path, &bytes).map_err(|error| io(path, error))
 }
 
 /// Element types and their names in `.safetensors` files.
@@ -112,6 +108,9 @@ fn of_bytes(dtype: DType, dims: &[i64], bytes: &[u8]) -> Result<DynamicTensor, S
 
 fn read_npy(path: &Path) -> Result<DynamicTensor, TensorFileError> {
     let bytes = fs::read(path).map_err(|error| io(path, error))?;
+    if claims_too_much(&bytes) {
+        return Err(damaged(path, format!("it claims more elements than its {} bytes can hold", bytes.len())));
+    }
     let file = npyz::NpyFile::new(&bytes[..]).map_err(|error| damaged(path, error))?;
     if file.order() != npyz::Order::C {
         return Err(damaged(path, "column-major order; save it with `numpy.ascontiguousarray`"));
@@ -141,6 +140,21 @@ fn read_npy(path: &Path) -> Result<DynamicTensor, TensorFileError> {
         }
     };
     tensor.map_err(|error| damaged(path, error))
+}
+
+/// Whether the header of a NumPy file tells of more elements than there are bytes: looked at before the library multiplies
+/// the extents, which may overflow.
+fn claims_too_much(bytes: &[u8]) -> bool {
+    // Longer headers are none that anybody writes.
+    let header = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 16)]);
+    let too_much = |after: &str| {
+        let Some((_, extents)) = after.split_once('(') else { return false };
+        let extents = extents.split(')').next().unwrap_or_default().split(',').map(str::trim);
+        let extents = extents.filter(|extent| !extent.is_empty()).map(str::parse::<u64>);
+        let product = extents.filter_map(Result::ok).try_fold(1u64, |product, extent| product.checked_mul(extent));
+        product.is_none_or(|product| product > bytes.len() as u64)
+    };
+    header.split("shape").skip(1).any(too_much)
 }
 
 /// A tensor as the file format wants it.
@@ -226,15 +240,56 @@ mod tests {
     #[test]
     fn numpy_files_are_read_by_their_stem() {
         let directory = directory("npy");
-        let mut bytes = b"\x93NUMPY\x01\0\x76\0".to_vec();
-        let header = format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }");
-        bytes.extend_from_slice(header.as_bytes());
-        bytes.extend([1.5f32, -2.0].iter().flat_map(|x| x.to_le_bytes()));
+        let elements: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+        let bytes = npy("(1, 2)", &elements);
         fs::write(directory.join("x.npy"), &bytes).unwrap();
         let tensors = read_tensors(&directory).unwrap();
         assert_eq!(tensors["x"], DynamicTensor::from_vec(vec![1.5f32, -2.0], &[1, 2]).unwrap());
         fs::write(directory.join("y.npy"), &bytes[..bytes.len() - 1]).unwrap();
         assert!(read_tensors(&directory).unwrap_err().to_string().contains("y.npy` is no tensor file"));
+    }
+
+    /// A file of a NumPy array with these extents, as the header has them, and these bytes.
+    fn npy(extents: &str, bytes: &[u8]) -> Vec<u8> {
+        let header = format!("{:<117}\n", format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {extents}, }}"));
+        [b"\x93NUMPY\x01\0\x76\0", header.as_bytes(), bytes].concat()
+    }
+
+    #[test]
+    fn claims_of_more_than_there_is_are_refused() {
+        let path = directory("claims").join("x.npy");
+        for extents in ["(1073741824, 10)", "(18446744073709551615,)", "(9223372036854775807, 9223372036854775807)"] {
+            fs::write(&path, npy(extents, &[0; 8])).unwrap();
+            let error = read_tensors(&path).unwrap_err().to_string();
+            assert!(error.contains("x.npy` is no tensor file"), "{error}");
+        }
+        let path = path.with_file_name("x.safetensors");
+        let header = r#"{"x":{"dtype":"F32","shape":[2684354560],"data_offsets":[0,10737418240]}}"#;
+        fs::write(&path, [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[0; 8]].concat()).unwrap();
+        assert!(read_tensors(&path).unwrap_err().to_string().contains("x.safetensors` is no tensor file"));
+    }
+
+    #[test]
+    fn damaged_files_are_refused_or_read_and_never_panic() {
+        let directory = directory("damaged");
+        let tensor = DynamicTensor::from_vec(vec![1.0f32, 2.0, 3.0], &[3]).unwrap();
+        let stored = directory.join("x.safetensors");
+        write_tensors(&stored, [("x", &tensor)]).unwrap();
+        let numpy = directory.join("x.npy");
+        fs::write(&numpy, npy("(2,)", &[0; 8])).unwrap();
+        for path in [stored, numpy] {
+            let whole = fs::read(&path).unwrap();
+            for end in 0..whole.len() {
+                fs::write(&path, &whole[..end]).unwrap();
+                assert!(read_tensors(&path).is_err(), "{} of {}", end, path.display());
+            }
+            for at in 0..whole.len() {
+                let mut damaged = whole.clone();
+                damaged[at] ^= 1 << (at % 8);
+                fs::write(&path, damaged).unwrap();
+                let _ = read_tensors(&path);
+            }
+        }
     }
 
     #[test]

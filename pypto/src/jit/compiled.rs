@@ -14,7 +14,7 @@ use super::variant::Variant;
 use crate::artifact::CompiledProgram;
 use crate::codegen::host::cpu::Target;
 use crate::compile::{self, Settings, host};
-use crate::config::{RunConfig, RunOptions};
+use crate::config::{CheckedRunOptions, RunConfig};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::Function;
 use crate::frontend::instantiate::instantiate;
@@ -33,7 +33,7 @@ use crate::runtime::recording::Execution;
 pub struct Compiled<O = ()> {
     artifact: CompiledProgram,
     variant: Arc<Variant>,
-    run: RunOptions,
+    run: CheckedRunOptions,
     output: PhantomData<fn() -> O>,
 }
 
@@ -62,8 +62,8 @@ impl<O: Output> Compiled<O> {
     ) -> Result<Compiled<O>> {
         let settings = Settings::of(&config.compile_options())?;
         let mut run = config.run_options();
-        run.check_for(settings.platform)?;
         run.threads = run.threads.or(Some(settings.threads));
+        let run = run.checked_for(settings.platform)?;
         let key = cache::key(function, types, meta, samples, &settings)?;
         let (variant, artifact) = cache::make_artifact(function, key, &settings)?;
         Ok(Compiled { artifact, variant: Arc::new(variant), run, output: PhantomData })

@@ -8,6 +8,7 @@ pub mod events;
 pub mod fingerprint;
 pub mod handle;
 pub mod key;
+pub mod lowering_test;
 pub mod meta;
 pub mod output;
 pub mod sample;

@@ -10,6 +10,7 @@ use crate::config::VerificationLevel;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, codes};
 use crate::ir::text::{PrintOptions, canonicalize, parse, print};
 use crate::ir::{Program, verify};
+use crate::staged::write_whole;
 
 /// Where dumps go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -178,10 +179,12 @@ impl PassManager {
             DumpSink::Directory(directory) => {
                 let path = directory.join(file);
                 let text = print(program, options);
-                std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, text)).map_err(|error| {
-                    internal(program, format!("cannot write dump `{}`: {error}", path.display()))
-                        .with_severity(Severity::Error)
-                })?;
+                std::fs::create_dir_all(directory).and_then(|()| write_whole(&path, text.as_bytes())).map_err(
+                    |error| {
+                        internal(program, format!("cannot write dump `{}`: {error}", path.display()))
+                            .with_severity(Severity::Error)
+                    },
+                )?;
             }
         }
         Ok(())

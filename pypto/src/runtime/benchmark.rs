@@ -90,6 +90,10 @@ pub fn benchmark<A: CallArguments>(
         return Err(ConfigError::value("rounds", 0, "1 or more").into());
     }
     options.run.check_for(program.platform())?;
+    if options.run.dfx.any() {
+        let allowed = "nothing to record: a benchmark takes its times from records of its own; dispatch the program once for files";
+        return Err(ConfigError::value("dfx", "set", allowed).into());
+    }
     let loaded = program.load()?;
     let threads = options.run.threads.map_or_else(thread_count, |threads| threads.max(1));
     arguments.with(|arguments| {
@@ -98,8 +102,9 @@ pub fn benchmark<A: CallArguments>(
                 "a benchmark needs every argument in place: what it would allocate is measured, too",
             ));
         }
-        check(program, arguments, Style::InPlace).map_err(Error::call)?;
-        let mut runner = Runner { loaded: &loaded, arguments, threads, saved: Vec::new() };
+        check(program, &loaded.signature, arguments, Style::InPlace).map_err(Error::call)?;
+        let limit = options.run.time_limit_ms.map(Duration::from_millis);
+        let mut runner = Runner { loaded: &loaded, arguments, threads, limit, saved: Vec::new() };
         if options.reset {
             runner.save();
         }
@@ -121,6 +126,8 @@ struct Runner<'a> {
     loaded: &'a LoadedProgram,
     arguments: &'a [Argument<'a>],
     threads: usize,
+    /// Of each dispatch.
+    limit: Option<Duration>,
     /// Values of what is written, by argument.
     saved: Vec<(usize, Vec<u8>)>,
 }
@@ -146,7 +153,8 @@ impl Runner<'_> {
             unsafe { tensor.data().copy_from_nonoverlapping(values.as_ptr(), values.len()) };
         }
         let recording = Recording::new(Detail::Kernels);
-        let execution = Execution { recording: Some(&recording), ..Execution::on(self.threads) };
+        let deadline = self.limit.map(|limit| Instant::now() + limit);
+        let execution = Execution { recording: Some(&recording), deadline, ..Execution::on(self.threads) };
         let start = Instant::now();
         // SAFETY: `check` compared every argument with the parameters that the program was compiled for.
         unsafe { self.loaded.host.call(self.arguments, execution) }?;
@@ -192,10 +200,14 @@ impl BenchmarkStats {
         self.rounds.iter().map(of).collect()
     }
 
-    /// The `p`-th percentile (0 to 100) by linear interpolation: 0 is the least, 50 the median, 100 the most.
+    /// The `p`-th percentile (0 to 100) by linear interpolation: 0 is the least, 50 the median, 100 the most. Not a number
+    /// where there are no rounds.
     pub fn percentile(&self, metric: Metric, p: f64) -> f64 {
         let mut samples = self.samples(metric);
         samples.sort_by(f64::total_cmp);
+        if samples.is_empty() {
+            return f64::NAN;
+        }
         let position = (p.clamp(0.0, 100.0) / 100.0) * (samples.len() - 1) as f64;
         let (below, above) = (position.floor() as usize, position.ceil() as usize);
         samples[below] + (samples[above] - samples[below]) * position.fract()

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::signature::{Mismatch, Signature};
 use crate::artifact::{CompiledProgram, ParamExtent, ParamInfo, ParamKind};
 use crate::diagnostics::{Code, Diagnostic, Diagnostics, codes};
 use crate::ir::{DType, Direction, Loc, ParamRole};
-use crate::language::argument::{Argument, TensorArgument, byte_size};
+use crate::language::argument::{Argument, ScalarArgument, TensorArgument};
 
 /// Which parameters a call gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,18 +65,25 @@ fn takes(program: &CompiledProgram) -> String {
     format!("{list} {}", if list == "1" { "argument" } else { "arguments" })
 }
 
-/// Checks the arguments of a call of that style.
+/// Checks the arguments of a call of that style; `signature` is the program's.
 ///
 /// # Errors
 /// Every argument that does not fit its parameter; else every run-time extent that is not the same everywhere; else the
 /// first two that share memory.
-pub fn check(program: &CompiledProgram, arguments: &[Argument<'_>], style: Style) -> Result<(), Diagnostics> {
+pub fn check(
+    program: &CompiledProgram,
+    signature: &Signature,
+    arguments: &[Argument<'_>],
+    style: Style,
+) -> Result<(), Diagnostics> {
     let given: Vec<(usize, &ParamInfo)> =
         program.params().iter().enumerate().filter(|(_, param)| style.gives(param)).collect();
     let pairs = given.iter().zip(arguments);
     let found: Vec<Diagnostic> = pairs
-        .clone()
-        .filter_map(|((index, param), argument)| check_one(program, *index, param, argument).err())
+        .filter_map(|((index, param), argument)| {
+            let mismatch = signature.mismatch(*index, argument)?;
+            Some(refusal(program, *index, param, argument, mismatch))
+        })
         .collect();
     if !found.is_empty() {
         return Err(Diagnostics(found));
@@ -96,93 +104,96 @@ pub fn check(program: &CompiledProgram, arguments: &[Argument<'_>], style: Style
     Ok(())
 }
 
-fn check_one(
+/// What a refused argument is, what it should be, and what to do.
+struct Refusal {
+    code: Code,
+    is: String,
+    expected: String,
+    help: Option<String>,
+}
+
+/// Tells why an argument does not fit.
+#[cold]
+fn refusal(
     program: &CompiledProgram,
     index: usize,
     param: &ParamInfo,
     argument: &Argument<'_>,
-) -> Result<(), Diagnostic> {
-    let kernel = program.name();
-    let refuse = |code: Code, title: String, label: String| {
-        Err(Diagnostic::error(code, param_loc(program, index), title, label))
+    mismatch: Mismatch,
+) -> Diagnostic {
+    let Refusal { code, is, expected, help } = match argument {
+        Argument::Scalar(scalar) => refused_scalar(param, scalar, mismatch),
+        Argument::Tensor(tensor) => refused_tensor(param, tensor, mismatch),
     };
-    let name = &param.name;
-    match (&param.kind, argument) {
-        (ParamKind::Scalar { dtype, fixed }, Argument::Scalar(scalar)) => {
-            if scalar.dtype != *dtype {
-                let title = format!("argument `{name}` of `{kernel}` is a scalar of type {}", scalar.dtype);
-                return refuse(codes::ARGUMENT_TYPE, title, format!("expected {dtype}"));
-            }
-            match fixed {
-                Some(bits) if *bits != scalar.bits => {
-                    let title = format!("argument `{name}` of `{kernel}` is not the value that it was compiled for");
-                    let label = format!("compiled for the bits {bits:#x}, given {:#x}", scalar.bits);
-                    refuse(codes::ARGUMENT_EXTENT, title, label)
-                }
-                _ => Ok(()),
-            }
+    let title = format!("argument `{}` of `{}` {is}", param.name, program.name());
+    let diagnostic = Diagnostic::error(code, param_loc(program, index), title, expected);
+    match help {
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
+    }
+}
+
+fn refused_scalar(param: &ParamInfo, scalar: &ScalarArgument, mismatch: Mismatch) -> Refusal {
+    let refuse = |code: Code, is: String, expected: String| Refusal { code, is, expected, help: None };
+    match (mismatch, &param.kind) {
+        (Mismatch::Value, ParamKind::Scalar { fixed: Some(fixed), .. }) => {
+            let expected = format!("compiled for the bits {fixed:#x}, given {:#x}", scalar.bits);
+            refuse(codes::ARGUMENT_EXTENT, "is not the value that it was compiled for".to_owned(), expected)
         }
-        (ParamKind::Tensor { dtype, extents }, Argument::Tensor(tensor)) => {
-            check_tensor(program, index, param, (*dtype, extents), tensor)
+        (_, ParamKind::Tensor { dtype, extents }) => {
+            let expected = format!("expected a tensor of {dtype}{}", list(extents));
+            refuse(codes::ARGUMENT_TYPE, "is a scalar".to_owned(), expected)
         }
-        (ParamKind::Scalar { dtype, .. }, Argument::Tensor(_)) => {
-            let title = format!("argument `{name}` of `{kernel}` is a tensor");
-            refuse(codes::ARGUMENT_TYPE, title, format!("expected a scalar of type {dtype}"))
-        }
-        (ParamKind::Tensor { dtype, extents }, Argument::Scalar(_)) => {
-            let title = format!("argument `{name}` of `{kernel}` is a scalar");
-            refuse(codes::ARGUMENT_TYPE, title, format!("expected a tensor of {dtype}{}", list(extents)))
+        (_, ParamKind::Scalar { dtype, .. }) => {
+            let is = format!("is a scalar of type {}", scalar.dtype);
+            refuse(codes::ARGUMENT_TYPE, is, format!("expected {dtype}"))
         }
     }
 }
 
-fn check_tensor(
-    program: &CompiledProgram,
-    index: usize,
-    param: &ParamInfo,
-    (dtype, extents): (DType, &[ParamExtent]),
-    tensor: &TensorArgument<'_>,
-) -> Result<(), Diagnostic> {
-    let (name, kernel) = (&param.name, program.name());
-    let error =
-        |code: Code, title: String, label: String| Diagnostic::error(code, param_loc(program, index), title, label);
-    if tensor.dtype != dtype {
-        let title = format!("argument `{name}` of `{kernel}` has elements of type {}", tensor.dtype);
-        return Err(error(codes::ARGUMENT_TYPE, title, format!("expected {dtype}")));
+fn refused_tensor(param: &ParamInfo, tensor: &TensorArgument<'_>, mismatch: Mismatch) -> Refusal {
+    let refuse = |code: Code, is: String, expected: String| Refusal { code, is, expected, help: None };
+    let (name, dims) = (&param.name, tensor.dims());
+    let extents = param.extents().unwrap_or_default();
+    match mismatch {
+        Mismatch::Kind => {
+            let expected = format!("expected a scalar of type {}", param.dtype());
+            refuse(codes::ARGUMENT_TYPE, "is a tensor".to_owned(), expected)
+        }
+        Mismatch::ElementType | Mismatch::Value => {
+            let is = format!("has elements of type {}", tensor.dtype);
+            refuse(codes::ARGUMENT_TYPE, is, format!("expected {}", param.dtype()))
+        }
+        Mismatch::Rank => {
+            let expected = format!("expected {}: {}", extents.len(), list(extents));
+            refuse(codes::ARGUMENT_TYPE, format!("has {} dimensions", tensor.rank), expected)
+        }
+        Mismatch::Size => {
+            let expected = "extents must be possible in memory".to_owned();
+            refuse(codes::ARGUMENT_SIZE, format!("has impossible extents {dims:?}"), expected)
+        }
+        Mismatch::Extents => {
+            let expected = format!("compiled for {}", list(extents));
+            refuse(codes::ARGUMENT_EXTENT, format!("has extents {dims:?}"), expected)
+        }
+        Mismatch::Meta => {
+            let is = "is a meta tensor: it has a shape but no elements".to_owned();
+            refuse(codes::ARGUMENT_LAYOUT, is, "a call needs the elements".to_owned())
+        }
+        Mismatch::Gaps => {
+            let is = format!("is not contiguous: extents {dims:?}, strides {:?}", tensor.strides());
+            let help = Some(format!("copy it: `{name}.contiguous()`"));
+            Refusal {
+                help,
+                ..refuse(codes::ARGUMENT_LAYOUT, is, "expected row-major elements without gaps".to_owned())
+            }
+        }
+        Mismatch::Shared => {
+            let is = "is a shared reference, but the program writes it".to_owned();
+            let help = Some(format!("pass `&mut {name}`"));
+            Refusal { help, ..refuse(codes::ARGUMENT_TYPE, is, "expected `&mut`".to_owned()) }
+        }
     }
-    if tensor.rank != extents.len() {
-        let title = format!("argument `{name}` of `{kernel}` has {} dimensions", tensor.rank);
-        return Err(error(codes::ARGUMENT_TYPE, title, format!("expected {}: {}", extents.len(), list(extents))));
-    }
-    if byte_size(tensor.dims(), dtype).is_none() {
-        let title = format!("argument `{name}` of `{kernel}` has impossible extents {:?}", tensor.dims());
-        return Err(error(codes::ARGUMENT_SIZE, title, "extents must be possible in memory".to_owned()));
-    }
-    let fits = |(extent, expected): (&i64, &ParamExtent)| match expected {
-        ParamExtent::Fixed(n) => n == extent,
-        ParamExtent::Dynamic(_) => true,
-    };
-    if !tensor.dims().iter().zip(extents).all(fits) {
-        let title = format!("argument `{name}` of `{kernel}` has extents {:?}", tensor.dims());
-        return Err(error(codes::ARGUMENT_EXTENT, title, format!("compiled for {}", list(extents))));
-    }
-    if tensor.data.is_null() {
-        let title = format!("argument `{name}` of `{kernel}` is a meta tensor: it has a shape but no elements");
-        return Err(error(codes::ARGUMENT_LAYOUT, title, "a call needs the elements".to_owned()));
-    }
-    if !tensor.is_contiguous() {
-        let (dims, strides) = (tensor.dims(), tensor.strides());
-        let title = format!("argument `{name}` of `{kernel}` is not contiguous: extents {dims:?}, strides {strides:?}");
-        let label = "expected row-major elements without gaps".to_owned();
-        return Err(error(codes::ARGUMENT_LAYOUT, title, label).help(format!("copy it: `{name}.contiguous()`")));
-    }
-    if param.direction != Direction::In && !tensor.mutable {
-        let title = format!("argument `{name}` of `{kernel}` is a shared reference, but the program writes it");
-        return Err(
-            error(codes::ARGUMENT_TYPE, title, "expected `&mut`".to_owned()).help(format!("pass `&mut {name}`"))
-        );
-    }
-    Ok(())
 }
 
 /// Values of run-time extents, by name, and where each was seen first.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::check_arguments::{Style, check, style};
+use super::dfx::dump_args::ArgumentsDump;
 use super::error::{Error, ErrorKind, Result};
 use super::observe::Observers;
 use super::pool::thread_count;
@@ -16,7 +17,7 @@ use super::recording::Execution;
 use super::signature::Signature;
 use crate::artifact::{ArtifactError, CompiledProgram, KernelCode, ParamInfo};
 use crate::compile::engine;
-use crate::config::RunOptions;
+use crate::config::{CheckedRunOptions, RunOptions};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::ir::{DType, Extent, Function, ParamRole, Type, ValueId};
 use crate::language::DynamicTensor;
@@ -51,8 +52,27 @@ impl CompiledProgram {
         arguments: A,
         options: impl Into<RunOptions>,
     ) -> Result<Vec<DynamicTensor>> {
-        let options = options.into();
+        let options = options.into().checked_for(self.platform())?;
         arguments.with(|arguments| dispatch(self, &*self.load()?, arguments, &options, None))
+    }
+
+    /// As [`CompiledProgram::call_with`], with tasks one by one in program order, whose values `dump` keeps.
+    ///
+    /// # Errors
+    /// As [`CompiledProgram::call_with`]; options that want something recorded in files.
+    pub(crate) fn call_dumped<A: CallArguments>(
+        &self,
+        arguments: A,
+        options: &RunOptions,
+        dump: &ArgumentsDump,
+    ) -> Result<Vec<DynamicTensor>> {
+        let (options, loaded) = (options.checked_for(self.platform())?, self.load()?);
+        arguments.with(|arguments| {
+            check_owners(self, arguments, None)?;
+            observed(self, &options, |execution| {
+                run(self, &loaded, arguments, Execution { arguments: Some(dump), ..execution })
+            })
+        })
     }
 
     /// Hands the arguments of a call in place to `run`, once they are checked.
@@ -63,7 +83,7 @@ impl CompiledProgram {
     ) -> Result<R> {
         arguments.with(|arguments| {
             let style = style(self, arguments.len()).map_err(Error::call)?;
-            check(self, arguments, style).map_err(Error::call)?;
+            check(self, &self.load()?.signature, arguments, style).map_err(Error::call)?;
             let mut made = allocate(self, arguments, style)?;
             run(&join(self, arguments, &mut made, style))
         })
@@ -99,8 +119,8 @@ impl CompiledProgram {
 
 /// A program in the process.
 pub struct LoadedProgram {
-    pub host: Arc<HostProgram>,
-    pub signature: Signature,
+    pub(crate) host: Arc<HostProgram>,
+    pub(crate) signature: Signature,
 }
 
 /// One dispatch. `worker` is the one that does it; tensors of workers are its own, or refused.
@@ -108,19 +128,7 @@ pub(super) fn dispatch(
     program: &CompiledProgram,
     loaded: &LoadedProgram,
     arguments: &[Argument<'_>],
-    options: &RunOptions,
-    worker: Option<NonZeroU64>,
-) -> Result<Vec<DynamicTensor>> {
-    options.check_for(program.platform())?;
-    dispatch_checked(program, loaded, arguments, options, worker)
-}
-
-/// As [`dispatch`], with options that the program's platform can honour.
-pub(super) fn dispatch_checked(
-    program: &CompiledProgram,
-    loaded: &LoadedProgram,
-    arguments: &[Argument<'_>],
-    options: &RunOptions,
+    options: &CheckedRunOptions,
     worker: Option<NonZeroU64>,
 ) -> Result<Vec<DynamicTensor>> {
     check_owners(program, arguments, worker)?;
@@ -130,9 +138,13 @@ pub(super) fn dispatch_checked(
 /// Runs something as the options say, and writes what they want recorded.
 pub(crate) fn observed<R>(
     program: &CompiledProgram,
-    options: &RunOptions,
+    options: &CheckedRunOptions,
     run: impl FnOnce(Execution<'_>) -> Result<R>,
 ) -> Result<R> {
+    if options.platform() != program.platform() {
+        return Err(Error::internal("the options of a dispatch were checked for another platform"));
+    }
+    let options = options.options();
     let threads = options.threads.map_or_else(thread_count, |threads| threads.max(1));
     let deadline = options.time_limit_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
     let execution = Execution { deadline, ..Execution::on(threads) };
@@ -160,7 +172,7 @@ fn run(
         return outcome.map(|()| Vec::new()).map_err(|stop| stopped(program, arguments, stop));
     }
     let style = style(program, arguments.len()).map_err(Error::call)?;
-    check(program, arguments, style).map_err(Error::call)?;
+    check(program, &loaded.signature, arguments, style).map_err(Error::call)?;
     let mut made = allocate(program, arguments, style)?;
     let all = join(program, arguments, &mut made, style);
     // SAFETY: `check` did what `fits` does. The rest is new.

@@ -4,8 +4,14 @@ use std::sync::Arc;
 
 use super::kernel::{Failure, Interpreted};
 use crate::artifact::Site;
+use crate::config::environment::Environment;
 use crate::ir::Program;
 use crate::ir::interpreter::{Options, run_function};
+
+/// As `PYPTO_CHECK` says.
+fn options() -> Options {
+    Options { nan: Environment::process_or_default().check_nan, ..Options::default() }
+}
 
 /// A kernel of a program, for the interpreter.
 struct InterpretedKernel {
@@ -22,7 +28,7 @@ pub fn interpreted(program: &Arc<Program>, name: &str) -> Option<Box<dyn Interpr
 impl Interpreted for InterpretedKernel {
     unsafe fn run(&self, words: &[u64]) -> Result<(), Failure> {
         // SAFETY: the caller's promise about the words.
-        unsafe { run_function(&self.program, self.function, words, Options::default()) }
+        unsafe { run_function(&self.program, self.function, words, options()) }
             .map_err(|error| Failure::Stopped(Site { loc: error.loc, message: error.kind.to_string() }))
     }
 }

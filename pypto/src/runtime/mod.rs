@@ -1,25 +1,28 @@
 //! Running compiled programs: the thread pool, task schedules, the calls of kernels, and the calls of artifacts.
+//!
+//! Public is what dispatches, measures and records; how a call is made is not.
 
 pub mod benchmark;
-pub mod check_arguments;
+pub(crate) mod check_arguments;
+pub(crate) mod counters;
 pub mod device_tensor;
 pub mod dfx;
 pub mod dispatch;
 pub mod error;
-pub mod execute;
+pub(crate) mod execute;
 pub mod execute_compiled;
-pub mod interpreted;
-pub mod kernel;
-pub mod observe;
+pub(crate) mod interpreted;
+pub(crate) mod kernel;
+pub(crate) mod observe;
 mod perf_map;
-pub mod pool;
-pub mod program;
-pub mod record;
-pub mod recording;
-pub mod region;
-pub mod schedule;
-pub mod scratch;
-pub mod signature;
+pub(crate) mod pool;
+pub(crate) mod program;
+pub(crate) mod record;
+pub(crate) mod recording;
+pub(crate) mod region;
+pub(crate) mod schedule;
+pub(crate) mod scratch;
+pub(crate) mod signature;
 mod simulated;
 pub mod validate;
 mod virtual_time;

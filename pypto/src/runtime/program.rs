@@ -107,10 +107,6 @@ impl HostProgram {
     /// The arguments have the element types, ranks and extents that the program was compiled for, are contiguous, and
     /// nothing that is written shares memory with another argument.
     pub unsafe fn call(&self, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<(), Stop> {
-        if let Some(accelerator) = &self.accelerator {
-            // SAFETY: the caller's promise.
-            return unsafe { simulated::call(accelerator, arguments, execution.recording) }.map(drop);
-        }
         let mut stack = [0u64; WORDS];
         let mut heap = Vec::new();
         let words = space(&mut stack, &mut heap, self.sources.len());
@@ -122,16 +118,20 @@ impl HostProgram {
         match execution.arguments {
             // SAFETY: the caller's promise.
             Some(dump) => unsafe {
-                dump.around(false, self.program.entry_function(), words, || self.dispatch(words, execution))
+                dump.around(false, self.program.entry_function(), words, || self.dispatch(words, arguments, execution))
             },
             // SAFETY: the caller's promise.
-            None => unsafe { self.dispatch(words, execution) },
+            None => unsafe { self.dispatch(words, arguments, execution) },
         }
     }
 
     /// # Safety
     /// As for [`HostProgram::call`].
-    unsafe fn dispatch(&self, words: &[u64], execution: Execution<'_>) -> Result<(), Stop> {
+    unsafe fn dispatch(&self, words: &[u64], arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<(), Stop> {
+        if let Some(accelerator) = &self.accelerator {
+            // SAFETY: the caller's promise.
+            return unsafe { simulated::call(accelerator, arguments, execution) }.map(drop);
+        }
         if self.reads {
             // SAFETY: the caller's promise.
             return unsafe { self.call_reading(words, execution) };

@@ -6,10 +6,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::counters::{self, Counts};
 use super::dfx::dump_args::ArgumentsDump;
 use super::kernel::{Failure, Kernel};
 use super::pool::lane;
 use super::schedule::Schedule;
+use crate::config::PmuEvent;
 
 /// How much is recorded; each level has everything of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +29,7 @@ pub enum Detail {
 /// Filled by the calls that it is passed to.
 pub struct Recording {
     detail: Detail,
+    counters: PmuEvent,
     start: Instant,
     log: Mutex<Log>,
 }
@@ -74,12 +77,14 @@ pub struct TaskRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub task: u32,
-    /// 0 is the calling thread, n the worker n - 1 of the pool.
+    /// 0 is the calling thread, n the worker n - 1 of the pool; or the number of a core.
     pub lane: usize,
     pub begin: i64,
     pub end: i64,
     pub started: Duration,
     pub finished: Duration,
+    /// What the hardware counted meanwhile.
+    pub counts: Option<Counts>,
 }
 
 /// What a thread did besides running kernels.
@@ -126,7 +131,12 @@ impl PhaseKind {
 impl Recording {
     /// An empty recording, whose clock starts now.
     pub fn new(detail: Detail) -> Recording {
-        Recording { detail, start: Instant::now(), log: Mutex::default() }
+        Recording { detail, counters: PmuEvent::Off, start: Instant::now(), log: Mutex::default() }
+    }
+
+    /// With hardware counters around every piece of work.
+    pub fn with_counters(self, counters: PmuEvent) -> Recording {
+        Recording { counters, ..self }
     }
 
     /// How much is recorded.
@@ -137,6 +147,18 @@ impl Recording {
     /// What was recorded so far.
     pub fn into_log(self) -> Log {
         self.log.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// About how long recording so many pieces of work takes: measured now, on this machine.
+    pub fn overhead(pieces: usize) -> Duration {
+        const SAMPLES: u32 = 256;
+        let recording = Recording::new(Detail::Kernels);
+        for _ in 0..SAMPLES {
+            let (started, lane) = (recording.now(), lane());
+            let span = Span { task: 0, lane, begin: 0, end: 0, started, finished: recording.now(), counts: None };
+            recording.log().spans.push(span);
+        }
+        recording.now().mul_f64(pieces as f64 / f64::from(SAMPLES))
     }
 
     pub(super) fn log(&self) -> MutexGuard<'_, Log> {
@@ -245,8 +267,12 @@ impl Tasks<'_> {
         }
         let Some((recording, first)) = self.recording else { return f() };
         let started = recording.now();
-        let result = f();
-        let span = Span { task: first + task as u32, lane: lane(), begin, end, started, finished: recording.now() };
+        let (result, counts) = match recording.counters {
+            PmuEvent::Off => (f(), None),
+            set => counters::count(set, f),
+        };
+        let finished = recording.now();
+        let span = Span { task: first + task as u32, lane: lane(), begin, end, started, finished, counts };
         recording.log().spans.push(span);
         result
     }

@@ -114,11 +114,6 @@ impl ScheduleBuilder {
         self.schedule.tasks.len()
     }
 
-    /// Whether there are no tasks.
-    pub fn is_empty(&self) -> bool {
-        self.schedule.tasks.is_empty()
-    }
-
     /// The schedule, with edges sorted by the task that they leave.
     pub fn finish(mut self, made_for: Vec<(usize, u64)>) -> Schedule {
         self.edges.sort_unstable();

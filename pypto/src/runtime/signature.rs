@@ -1,9 +1,9 @@
-//! The quick check of a call's arguments: yes or no, without allocating. Where it says no, [`check`](super::check_arguments)
-//! finds out why.
+//! What the arguments of a call must be, in a form that is compared without allocating. [`Signature::fits`] says yes or no;
+//! where it says no, [`check`](super::check_arguments) asks [`Signature::mismatch`] for the reason and tells it.
 
 use crate::artifact::{ParamExtent, ParamInfo, ParamKind};
 use crate::ir::{DType, Direction};
-use crate::language::argument::{Argument, MAX_RANK, TensorArgument};
+use crate::language::argument::{Argument, MAX_RANK, byte_size};
 
 /// Run-time extents of one program that are checked without allocating; programs with more take the slow way.
 const NAMES: usize = 32;
@@ -13,6 +13,27 @@ pub struct Signature {
     params: Vec<Expected>,
     /// Distinct names of run-time extents.
     names: usize,
+}
+
+/// Why an argument does not fit its parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// A tensor for a scalar, or a scalar for a tensor.
+    Kind,
+    ElementType,
+    /// Another value than the one that the program was compiled for.
+    Value,
+    Rank,
+    /// Extents that no memory holds.
+    Size,
+    /// Other extents than the program was compiled for.
+    Extents,
+    /// No elements.
+    Meta,
+    /// Elements that are not row-major without gaps.
+    Gaps,
+    /// A shared reference to what is written.
+    Shared,
 }
 
 /// What one argument must be.
@@ -58,8 +79,15 @@ impl Signature {
             return false;
         }
         let mut known = [None; NAMES];
-        let pairs = self.params.iter().zip(arguments);
-        pairs.clone().all(|(expected, argument)| expected.accepts(argument, &mut known)) && self.apart(arguments)
+        let mut pairs = self.params.iter().zip(arguments);
+        pairs.all(|(expected, argument)| {
+            expected.mismatch(argument).is_none() && expected.names_agree(argument, &mut known)
+        }) && self.apart(arguments)
+    }
+
+    /// Why an argument cannot be that of the parameter with this number, whatever the others are.
+    pub fn mismatch(&self, param: usize, argument: &Argument<'_>) -> Option<Mismatch> {
+        self.params.get(param)?.mismatch(argument)
     }
 
     /// Whether nothing that is written shares memory with another argument.
@@ -98,31 +126,52 @@ fn expected(param: &ParamInfo, names: &[&str]) -> Expected {
 }
 
 impl Expected {
-    fn accepts(&self, argument: &Argument<'_>, known: &mut [Option<i64>; NAMES]) -> bool {
-        let mut same = |name: usize, value: i64| *known[name].get_or_insert(value) == value;
+    #[inline]
+    fn mismatch(&self, argument: &Argument<'_>) -> Option<Mismatch> {
         match (self, argument) {
-            (Expected::Scalar { dtype, fixed, name }, Argument::Scalar(scalar)) => {
-                scalar.dtype == *dtype
-                    && fixed.is_none_or(|bits| bits == scalar.bits)
-                    && name.is_none_or(|name| same(name, scalar.bits as i64))
+            (Expected::Scalar { dtype, .. }, Argument::Scalar(scalar)) if scalar.dtype != *dtype => {
+                Some(Mismatch::ElementType)
+            }
+            (Expected::Scalar { fixed, .. }, Argument::Scalar(scalar)) => {
+                fixed.filter(|bits| *bits != scalar.bits).map(|_| Mismatch::Value)
             }
             (Expected::Tensor { dtype, rank, extents, written }, Argument::Tensor(tensor)) => {
-                let fits = |(extent, value): (&Extent, &i64)| match extent {
-                    Extent::Fixed(n) => n == value,
-                    Extent::Named(name) => same(*name, *value),
-                };
-                tensor.dtype == *dtype
-                    && tensor.rank == *rank
-                    && (tensor.mutable || !written)
-                    && usable(tensor)
-                    && extents.iter().zip(&tensor.dims).take(*rank).all(fits)
+                let differs = |(extent, value): (&Extent, &i64)| matches!(extent, Extent::Fixed(n) if n != value);
+                if tensor.dtype != *dtype {
+                    Some(Mismatch::ElementType)
+                } else if tensor.rank != *rank {
+                    Some(Mismatch::Rank)
+                } else if byte_size(tensor.dims(), *dtype).is_none() {
+                    Some(Mismatch::Size)
+                } else if extents.iter().zip(tensor.dims()).any(differs) {
+                    Some(Mismatch::Extents)
+                } else if tensor.data.is_null() {
+                    Some(Mismatch::Meta)
+                } else if !tensor.is_contiguous() {
+                    Some(Mismatch::Gaps)
+                } else if *written && !tensor.mutable {
+                    Some(Mismatch::Shared)
+                } else {
+                    None
+                }
             }
-            _ => false,
+            _ => Some(Mismatch::Kind),
         }
     }
-}
 
-/// Elements that are there, row-major without gaps. Memory of such extents exists, so their product is possible.
-fn usable(tensor: &TensorArgument<'_>) -> bool {
-    !tensor.data.is_null() && tensor.is_contiguous() && tensor.dims().iter().all(|extent| *extent > 0)
+    /// Whether run-time extents have the values that earlier arguments gave them; notes those that none did.
+    #[inline]
+    fn names_agree(&self, argument: &Argument<'_>, known: &mut [Option<i64>; NAMES]) -> bool {
+        let mut same = |name: usize, value: i64| *known[name].get_or_insert(value) == value;
+        match (self, argument) {
+            (Expected::Scalar { name: Some(name), .. }, Argument::Scalar(scalar)) => same(*name, scalar.bits as i64),
+            (Expected::Tensor { extents, .. }, Argument::Tensor(tensor)) => {
+                extents.iter().zip(tensor.dims()).all(|(extent, value)| match extent {
+                    Extent::Fixed(_) => true,
+                    Extent::Named(name) => same(*name, *value),
+                })
+            }
+            _ => true,
+        }
+    }
 }

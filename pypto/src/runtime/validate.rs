@@ -2,6 +2,7 @@
 
 use super::check_arguments::{Style, check};
 use super::error::{Error, Result};
+use super::signature::Signature;
 use crate::artifact::CompiledProgram;
 use crate::config::ConfigError;
 use crate::golden::{Comparison, Tolerance, compare};
@@ -82,7 +83,7 @@ impl CompiledProgram {
                 DynamicArgument::Scalar(scalar) => Argument::Scalar(*scalar),
             })
             .collect();
-        check(self, &arguments, Style::InPlace).map_err(Error::call)?;
+        check(self, &Signature::of(self.params()), &arguments, Style::InPlace).map_err(Error::call)?;
         // SAFETY: every argument is a tensor of its own, and fits its parameter.
         let ran = unsafe { interpreter::run(program, &arguments, Options::default()) };
         drop(arguments);

@@ -6,8 +6,8 @@ use super::recording::{Detail, Log, Recording, ScopeRecord, Span, TaskRecord, lo
 use crate::codegen::ascend::dialect::Core;
 use crate::simulator::{Cores, VirtualTime};
 
-/// Fills a recording. Lanes are the cores that exist: those of the matrix unit, then those of the vector unit.
-pub(super) fn record(recording: &Recording, time: &VirtualTime, cores: Cores) {
+/// Fills a recording; `workspace` are the bytes of all temporaries. Lanes are the cores that exist: those of the matrix unit, then those of the vector unit.
+pub(super) fn record(recording: &Recording, time: &VirtualTime, cores: Cores, workspace: usize) {
     let timeline = &time.timeline;
     let lane = |core: Core, number: usize| match core {
         Core::Cube => number,
@@ -32,13 +32,14 @@ pub(super) fn record(recording: &Recording, time: &VirtualTime, cores: Cores) {
         end: span.block as i64 + 1,
         started: nanoseconds(span.begin),
         finished: nanoseconds(span.end),
+        counts: None,
     }));
     scopes.push(ScopeRecord {
         first_task: first,
         tasks: timeline.tasks.len(),
         edges: own.len(),
         longest_chain: longest_chain(timeline.tasks.len(), &own),
-        workspace: 0,
+        workspace,
     });
     let names = |core: Core, count: usize| (0..count).map(move |number| format!("{} {number}", core.unit()));
     *lanes = names(Core::Cube, cores.cube).chain(names(Core::Vector, cores.vector)).collect();

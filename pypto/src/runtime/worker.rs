@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::device_tensor::{DeviceTensor, Usage};
-use super::dispatch::{LoadedProgram, dispatch, dispatch_checked};
+use super::dispatch::{LoadedProgram, dispatch};
 use super::error::{Error, Result};
 use crate::artifact::CompiledProgram;
 use crate::config::environment::Environment;
-use crate::config::{Platform, RunOptions};
+use crate::config::{CheckedRunOptions, ExecutionMode, Platform, RunOptions};
 use crate::ir::DType;
 use crate::language::DynamicTensor;
 use crate::language::argument::CallArguments;
@@ -30,7 +30,7 @@ pub trait Worker {
     fn run<A: CallArguments>(&self, program: &CompiledProgram, arguments: A) -> Result<Vec<DynamicTensor>>;
 }
 
-/// The worker of one device: on the host, of this machine's CPU.
+/// The worker of one device: of this machine's CPU, or of a simulated accelerator.
 ///
 /// ```
 /// use pypto::config::RunOptions;
@@ -63,8 +63,7 @@ pub struct ChipWorker {
 
 struct Shared {
     id: NonZeroU64,
-    platform: Platform,
-    options: RunOptions,
+    options: CheckedRunOptions,
     closed: AtomicBool,
     registered: AtomicUsize,
     usage: Arc<Usage>,
@@ -79,14 +78,14 @@ impl ChipWorker {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let options = options.into();
         let platform = options.platform.or(Environment::process()?.platform).unwrap_or(Platform::Host);
-        options.check_for(platform)?;
-        if !platform.is_host() {
-            let problem = "is not a device of this machine; a worker is made for `host` or `interpreter`";
+        let options = options.checked_for(platform)?;
+        if platform.execution_mode() == Some(ExecutionMode::Onboard) {
+            let problem = "is not a device of this machine; a worker is made for the host or for a simulator";
             return Err(Error::host(format!("platform `{platform}` {problem}")));
         }
         let id = NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroU64::MAX);
         let (closed, registered) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(ChipWorker { shared: Arc::new(Shared { id, platform, options, closed, registered, usage: Arc::default() }) })
+        Ok(ChipWorker { shared: Arc::new(Shared { id, options, closed, registered, usage: Arc::default() }) })
     }
 
     /// Its number in this process.
@@ -105,7 +104,7 @@ impl ChipWorker {
         options: impl Into<RunOptions>,
     ) -> Result<Vec<DynamicTensor>> {
         self.accept(program)?;
-        let (loaded, options) = (program.load()?, options.into());
+        let (loaded, options) = (program.load()?, options.into().checked_for(program.platform())?);
         arguments.with(|arguments| dispatch(program, &loaded, arguments, &options, Some(self.shared.id)))
     }
 
@@ -223,7 +222,7 @@ impl ChipWorker {
 
     fn accept(&self, program: &CompiledProgram) -> Result<()> {
         self.check_open()?;
-        let (artifact, own) = (program.platform(), self.shared.platform);
+        let (artifact, own) = (program.platform(), self.platform());
         if artifact != own {
             let name = program.name();
             return Err(Error::host(format!(
@@ -259,11 +258,14 @@ impl ChipWorker {
 
 impl Worker for ChipWorker {
     fn platform(&self) -> Platform {
-        self.shared.platform
+        self.shared.options.platform()
     }
 
     fn run<A: CallArguments>(&self, program: &CompiledProgram, arguments: A) -> Result<Vec<DynamicTensor>> {
-        self.run_with(program, arguments, self.shared.options)
+        self.accept(program)?;
+        let loaded = program.load()?;
+        let Shared { id, options, .. } = &*self.shared;
+        arguments.with(|arguments| dispatch(program, &loaded, arguments, options, Some(*id)))
     }
 }
 
@@ -281,9 +283,8 @@ impl RegistrationHandle {
     /// As [`Worker::run`].
     pub fn call<A: CallArguments>(&self, arguments: A) -> Result<Vec<DynamicTensor>> {
         self.worker.check_open()?;
-        // The worker's options were checked when it was made, and the platforms at the registration.
         let Shared { id, options, .. } = &*self.worker.shared;
-        arguments.with(|arguments| dispatch_checked(&self.program, &self.loaded, arguments, options, Some(*id)))
+        arguments.with(|arguments| dispatch(&self.program, &self.loaded, arguments, options, Some(*id)))
     }
 
     /// The artifact.

@@ -32,6 +32,7 @@ use crate::codegen::ascend::dialect::{Core, Function};
 use crate::codegen::ascend::plan::{self, Planner};
 use crate::codegen::ascend::{AscendArtifact, AscendKernel};
 use crate::diagnostics::Diagnostic;
+use crate::ir;
 use crate::ir::interpreter::{self, Error, ErrorKind, Kernels, Passed};
 use crate::language::argument::Argument;
 
@@ -58,6 +59,29 @@ pub struct VirtualTime {
     pub total: f64,
     /// Every block that ran: on which core, from when to when.
     pub timeline: Timeline,
+}
+
+/// What sees the tasks of a run.
+pub trait Watch {
+    /// A task is about to run: a kernel of the program, with its arguments in order of parameters.
+    ///
+    /// # Errors
+    /// Why the run ends here.
+    fn before(&mut self, kernel: &ir::Function, arguments: &[Passed]) -> Result<(), String>;
+
+    /// The task ran.
+    fn after(&mut self, kernel: &ir::Function, arguments: &[Passed]);
+}
+
+/// Sees nothing.
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn before(&mut self, _: &ir::Function, _: &[Passed]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn after(&mut self, _: &ir::Function, _: &[Passed]) {}
 }
 
 impl<'a> Simulator<'a> {
@@ -101,8 +125,21 @@ impl<'a> Simulator<'a> {
     /// # Safety
     /// As [`interpreter::run`]: tensor arguments describe memory that lives, and that nobody else uses meanwhile.
     pub unsafe fn run(&self, arguments: &[Argument<'_>]) -> Result<VirtualTime, Error> {
-        let mut run = Run { simulator: self, schedule: schedule::Schedule::new(self.artifact.target, self.cores) };
-        let options = interpreter::Options { checked: true };
+        // SAFETY: the caller's promise.
+        unsafe { self.run_watched(arguments, &mut Unwatched) }
+    }
+
+    /// As [`Simulator::run`], with every task shown to `watch`.
+    ///
+    /// # Errors
+    /// As [`Simulator::run`], and what `watch` ends the run with.
+    ///
+    /// # Safety
+    /// As [`Simulator::run`].
+    pub unsafe fn run_watched(&self, arguments: &[Argument<'_>], watch: &mut dyn Watch) -> Result<VirtualTime, Error> {
+        let schedule = schedule::Schedule::new(self.artifact.target, self.cores);
+        let mut run = Run { simulator: self, schedule, watch };
+        let options = interpreter::Options { checked: true, nan: false };
         // SAFETY: the caller's promise.
         unsafe { interpreter::run_with_kernels(&self.artifact.program, arguments, options, &mut run) }?;
         Ok(run.schedule.finish())
@@ -120,6 +157,7 @@ impl<'a> Simulator<'a> {
 struct Run<'s, 'a> {
     simulator: &'s Simulator<'a>,
     schedule: schedule::Schedule,
+    watch: &'s mut dyn Watch,
 }
 
 impl Kernels for Run<'_, '_> {
@@ -133,6 +171,7 @@ impl Kernels for Run<'_, '_> {
         let words: Vec<i64> = arguments.iter().map(word).collect();
         let iterations = kernel.iterations.eval(&words);
         let blocks = self.simulator.blocks(kernel, iterations);
+        self.watch.before(source, &arguments).map_err(fail)?;
         let mut task = schedule::Task::new(kernel, source, &arguments);
         let mut accesses = conflicts::Accesses::default();
         for block in 0..if iterations > 0 { blocks } else { 0 } {
@@ -142,6 +181,7 @@ impl Kernels for Run<'_, '_> {
             task.blocks.push(cycles);
         }
         accesses.check().map_err(fail)?;
+        self.watch.after(source, &arguments);
         self.schedule.add(task);
         Ok(())
     }

@@ -21,6 +21,11 @@ pub fn report() -> String {
     text
 }
 
+/// Whether kernels become machine code here: there is a libLLVM that can be used.
+pub fn makes_machine_code() -> bool {
+    search_report().chosen.is_some()
+}
+
 fn cpu(text: &mut String) -> std::fmt::Result {
     let target = Target::host();
     writeln!(text, "cpu       {} ({})", cpu_name(), host_identity())?;

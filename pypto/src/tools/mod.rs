@@ -1,5 +1,6 @@
 //! What the `pypto` command does, as functions of the library.
 
+pub mod checkpoint;
 pub mod doctor;
 pub mod execution;
 pub mod explain;

@@ -46,6 +46,59 @@ fn entries_do_not_stop_each_other() {
     }
 }
 
+/// An artifact whose kernel ends its process. `None` where there is no machine code.
+fn crashing(directory: &Path) -> Option<()> {
+    compiled(directory, "2.0");
+    let text = std::fs::read_dir(directory.join("kernels")).unwrap().find_map(|entry| {
+        let path = entry.unwrap().path();
+        path.extension().is_some_and(|e| e == "ll").then_some(path)
+    })?;
+    let ll = std::fs::read_to_string(&text).unwrap();
+    let body = ll.find("define ").and_then(|at| Some(at + ll[at..].find("{\n")? + 2)).unwrap();
+    // The body may begin with the name of its first block.
+    let first = ll[body..].lines().next().unwrap();
+    let body = if first.trim_end().ends_with(':') { body + first.len() + 1 } else { body };
+    let crash = "  call void @llvm.trap()\n";
+    std::fs::write(&text, format!("{}{crash}{}\ndeclare void @llvm.trap()\n", &ll[..body], &ll[body..])).unwrap();
+    let present = pypto::artifact::read_present(directory).unwrap();
+    let changes = pypto::tools::replay::Changes::of(&present).unwrap();
+    pypto::tools::replay::rebuild(&present, &changes).unwrap().write(&present).unwrap();
+    Some(())
+}
+
+#[test]
+fn an_entry_that_crashes_stops_its_own_process_alone() {
+    let place = tempfile::tempdir().unwrap();
+    compiled(&place.path().join("good"), "2.0");
+    let Some(()) = crashing(&place.path().join("bad")) else { return };
+    let (manifest, results) = (place.path().join("m.jsonl"), place.path().join("r.jsonl"));
+    let entry = |name: &str| format!("{{\"work_dir\": \"{name}\", \"options\": {{\"no_validate\": true}}}}\n");
+    let lines = ["{\"schema\": 1}\n".to_owned(), entry("good"), entry("bad"), entry("good"), entry("missing")];
+    std::fs::write(&manifest, lines.concat()).unwrap();
+    let run = |rest: &[&str]| {
+        let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> =
+            vec![&"execute-artifact", &"--batch-manifest", &manifest, &"--results", &results];
+        all.extend(rest.iter().map(|argument| argument as &dyn AsRef<std::ffi::OsStr>));
+        pypto(&all)
+    };
+    let finished = |status| EntryState::Finished(status);
+    let all = [Status::Passed, Status::Failed, Status::Passed, Status::Infrastructure].map(finished);
+    let (code, out, error) = run(&["--isolate"]);
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.contains("its process crashed: signal"), "{out}");
+    let journal = read_journal(&results).unwrap();
+    assert!(journal.ended && journal.entries == all, "{journal:?}");
+    // Without a process of its own it takes the batch with it, and the journal tells where.
+    let (code, out, _) = run(&[]);
+    assert_eq!(code, -1, "{out}");
+    let journal = read_journal(&results).unwrap();
+    let cut = [all[0], EntryState::Unfinished, EntryState::NotStarted, EntryState::NotStarted];
+    assert!(!journal.ended && journal.entries == cut, "{journal:?}");
+    let (code, out, error) = run(&["--resume", "--isolate"]);
+    assert_eq!(code, 1, "{out}{error}");
+    assert_eq!(read_journal(&results).unwrap().entries, all);
+}
+
 #[test]
 fn an_interrupted_batch_is_continued() {
     let place = tempfile::tempdir().unwrap();

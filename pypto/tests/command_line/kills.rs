@@ -56,6 +56,16 @@ fn a_killed_compilation_leaves_a_whole_artifact_or_none() {
         }
     }
     assert!(whole > 0, "nothing was ever compiled");
+    // Whoever compiles next clears away what the killed ones left.
+    compiled(&directory, "4.0");
+    assert_eq!(visible_and_hidden(place.path()), ["a"]);
+}
+
+fn visible_and_hidden(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 #[test]
@@ -148,6 +158,10 @@ fn the_journal_of_a_killed_batch_tells_the_truth() {
     let _ = batch(place.path(), &["--resume"]).status().unwrap();
     let journal = read_journal(&results).unwrap();
     assert!(journal.ended && journal.entries == [EntryState::Finished(Status::Passed); ENTRIES]);
+    // One that is cut off leaves its hidden file for the next run that writes the same.
+    let _ = batch(place.path(), &[]).status().unwrap();
+    let names = visible_and_hidden(place.path());
+    assert!(names.iter().all(|name| !name.starts_with('.')), "{names:?}");
 }
 
 /// What is told as finished is there, what is told as not started is not.

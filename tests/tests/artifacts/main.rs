@@ -1,6 +1,7 @@
 //! Artifacts on disk: what is written, how a directory is replaced, what is read again, and what is refused.
 
 mod concurrent;
+mod entries;
 mod hostile;
 mod layout;
 mod replacing;

@@ -1,5 +1,7 @@
 //! Timed dispatches.
 
+use pypto::config::{DfxOptions, RunOptions};
+use pypto::jit::ErrorKind;
 use pypto::language::DynamicTensor;
 use pypto::prelude::*;
 use pypto::runtime::benchmark::{BenchmarkOptions, BenchmarkStats, Metric, benchmark};
@@ -45,6 +47,14 @@ fn wrong_requests_are_refused() {
     let none = BenchmarkOptions { rounds: 0, ..BenchmarkOptions::default() };
     let text = benchmark(&program, (&x,), &none).unwrap_err().to_string();
     assert_eq!(text, "`rounds` is `0`: expected 1 or more");
+    let dfx = DfxOptions { enable_dep_gen: Some(true), ..DfxOptions::default() };
+    let recorded = BenchmarkOptions { run: RunOptions { dfx, ..RunOptions::default() }, ..BenchmarkOptions::default() };
+    let text = benchmark(&program, (&x,), &recorded).unwrap_err().to_string();
+    assert!(text.starts_with("`dfx` is `set`"), "{text}");
+    let mut y = x.clone();
+    let late = RunOptions { time_limit_ms: Some(0), ..RunOptions::default() };
+    let error = benchmark(&program, (&x, &mut y), &BenchmarkOptions { run: late, ..BenchmarkOptions::default() });
+    assert!(matches!(error.unwrap_err().kind(), ErrorKind::TimeLimit));
     let text = benchmark(&program, (&x,), &BenchmarkOptions::default()).unwrap_err().to_string();
     assert!(text.starts_with("a benchmark needs every argument in place"), "{text}");
 }

@@ -1,51 +1,16 @@
 //! Execution of artifacts: workers and their tensors, benchmarks, and what a dispatch records.
 
 mod benchmarks;
+mod kernels;
 mod recorded;
-mod threads;
+mod simulated;
 mod workers;
 
 use std::path::Path;
 
-use pypto::CompiledProgram;
+use kernels::{compiled, five_times};
 use pypto::prelude::*;
-
-#[pypto::function(incore)]
-pub fn scale(
-    #[shape(M, N)] x: &Tensor<f32, 2>,
-    s: f32,
-    #[out]
-    #[shape(M, N)]
-    y: &mut Tensor<f32, 2>,
-) {
-    y.set(x * s);
-}
-
-#[pypto::function(incore)]
-pub fn add(
-    #[shape(M, N)] a: &Tensor<f32, 2>,
-    #[shape(M, N)] b: &Tensor<f32, 2>,
-    #[out]
-    #[shape(M, N)]
-    y: &mut Tensor<f32, 2>,
-) {
-    y.set(a + b);
-}
-
-/// `y = 2 x + 3 x`: two tasks that a third one waits for.
-#[pypto::jit(orchestration)]
-pub fn five_times(
-    #[shape(M, N)] x: &Tensor<f32, 2>,
-    #[out]
-    #[shape(M, N)]
-    y: &mut Tensor<f32, 2>,
-) {
-    let mut two = Tensor::<f32, 2>::temp([M, N]);
-    let mut three = Tensor::<f32, 2>::temp([M, N]);
-    scale(x, 2.0, &mut two);
-    scale(x, 3.0, &mut three);
-    add(&two, &three, y);
-}
+use serde_json::Value;
 
 /// `y += x`, and stops where `n` is 0.
 #[pypto::jit]
@@ -54,8 +19,17 @@ pub fn accumulate(#[shape(N)] x: &Tensor<f32, 1>, n: i32, #[shape(N)] y: &mut Te
     y.set(y.load_all() + x * (part as f32));
 }
 
-/// [`five_times`] of 8 x 16 elements, written to a directory.
-fn compiled(directory: &Path) -> CompiledProgram {
-    let x = Tensor::<f32, 2>::meta([8, 16]);
-    five_times.compile(&(&x, &x), &RunConfig::new().with_output_dir(directory)).unwrap().artifact().clone()
+/// A file that a dispatch recorded.
+fn read(directory: &Path, name: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(directory.join("dfx_outputs").join(name)).unwrap()).unwrap()
+}
+
+/// What a task wrote, as it was recorded: 8 x 16 numbers.
+fn values_after(directory: &Path, task: u64) -> Vec<f32> {
+    let arguments = read(directory, "args_dump.json");
+    let entries = arguments["args"].as_array().unwrap();
+    let entry = entries.iter().rfind(|entry| entry["task"] == task && entry["stage"] == "after").unwrap();
+    let start = entry["offset"].as_u64().unwrap() as usize;
+    let payload = std::fs::read(directory.join("dfx_outputs/args.bin")).unwrap();
+    payload[start..start + 512].chunks(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }

@@ -1,18 +1,13 @@
 //! What a dispatch records: swimlane, task graph, arguments, memory.
 
-use std::path::Path;
-
 use pypto::config::RunOptions;
 use pypto::config::{ArgumentDump, DfxOptions, PmuEvent, SwimlaneLevel};
 use pypto::language::DynamicTensor;
 use pypto::prelude::*;
+use pypto::tools::execution::find_inputs;
 use serde_json::Value;
 
-use crate::{compiled, five_times};
-
-fn read(directory: &Path, name: &str) -> Value {
-    serde_json::from_slice(&std::fs::read(directory.join("dfx_outputs").join(name)).unwrap()).unwrap()
-}
+use crate::{compiled, five_times, read, values_after};
 
 fn all() -> DfxOptions {
     DfxOptions {
@@ -47,14 +42,51 @@ fn one_dispatch_writes_everything_and_computes_the_same() {
     let stats = std::fs::read_to_string(directory.join("dfx_outputs/scope_stats.jsonl")).unwrap();
     let scope: Value = serde_json::from_str(stats.lines().nth(1).unwrap()).unwrap();
     assert_eq!((&scope["longest_chain"], &scope["workspace_bytes"]), (&2.into(), &1024.into()));
-    let arguments = read(&directory, "args_dump.json");
-    let entries = arguments["args"].as_array().unwrap();
-    let last = entries.iter().find(|e| e["task"] == 2 && e["stage"] == "after").unwrap();
-    let payload = std::fs::read(directory.join("dfx_outputs/args.bin")).unwrap();
-    let start = last["offset"].as_u64().unwrap() as usize;
-    let values: Vec<f32> =
-        payload[start..start + 512].chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
-    assert_eq!(Some(&values[..]), plain[0].elements::<f32>());
+    let overhead = read(&directory, "overhead.json");
+    assert!(overhead["pieces"].as_u64() >= Some(3) && overhead["overhead_ns"].as_u64() > Some(0), "{overhead}");
+    assert_eq!(Some(&values_after(&directory, 2)[..]), plain[0].elements::<f32>());
+}
+
+#[test]
+fn damaged_records_are_refused_and_never_panic() {
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = temporary.path().join("a");
+    let program = compiled(&directory);
+    let x = DynamicTensor::from_vec(vec![1.5f32; 128], &[8, 16]).unwrap();
+    let dfx = DfxOptions { enable_dump_args: Some(ArgumentDump::Marked), ..DfxOptions::default() };
+    program.call_with((&x,), RunOptions { dfx, ..RunOptions::default() }).unwrap();
+    let inputs = || find_inputs(&program, &directory, None).map(|(tensors, _)| tensors);
+    assert_eq!(inputs().unwrap()["x"], x);
+    let (description, payload) = (directory.join("dfx_outputs/args_dump.json"), directory.join("dfx_outputs/args.bin"));
+    let (text, bytes) = (std::fs::read(&description).unwrap(), std::fs::read(&payload).unwrap());
+    // The bytes of another dispatch.
+    for other in [&bytes[1..], &[&bytes[..], &[0]].concat(), &[]] {
+        std::fs::write(&payload, other).unwrap();
+        let error = inputs().unwrap_err().to_string();
+        assert!(error.contains("args.bin beside it is of another dispatch"), "{error}");
+    }
+    std::fs::write(&payload, &bytes).unwrap();
+    for end in 0..text.len() {
+        std::fs::write(&description, &text[..end]).unwrap();
+        assert!(inputs().is_err(), "{end}");
+    }
+    for at in 0..text.len() {
+        let mut damaged = text.clone();
+        damaged[at] = if damaged[at] == b'9' { b'-' } else { b'9' };
+        std::fs::write(&description, damaged).unwrap();
+        let _ = inputs();
+    }
+    let whole = String::from_utf8(text).unwrap();
+    for (from, to, reason) in [
+        ("\"schema\": 2", "\"schema\": 3", "schema 3"),
+        ("\"bytes\": 512", "\"bytes\": 10737418240", "are not in args.bin"),
+        ("\"f32\"", "\"f99\"", "unknown type"),
+    ] {
+        assert!(whole.contains(from), "{whole}");
+        std::fs::write(&description, whole.replace(from, to)).unwrap();
+        let error = inputs().unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
 }
 
 #[test]
@@ -64,8 +96,29 @@ fn what_cannot_be_recorded_is_said() {
     let x = DynamicTensor::from_vec(vec![1.0f32; 128], &[8, 16]).unwrap();
     let with = |dfx| program.call_with((&x,), RunOptions { dfx, ..RunOptions::default() }).unwrap_err().to_string();
     assert!(with(all()).contains("compile it with an output directory"), "{}", with(all()));
-    let counters = DfxOptions { enable_pmu: Some(PmuEvent::Cache), ..DfxOptions::default() };
-    assert!(with(counters).starts_with("`enable_pmu` is `5`, which means nothing on `"), "{}", with(counters));
+}
+
+#[test]
+fn hardware_counters_are_read_or_refused_with_the_reason() {
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = temporary.path().join("a");
+    let program = compiled(&directory);
+    let x = DynamicTensor::from_vec(vec![1.0f32; 128], &[8, 16]).unwrap();
+    let dfx = DfxOptions { enable_pmu: Some(PmuEvent::PipeUtilization), ..DfxOptions::default() };
+    match program.call_with((&x,), RunOptions { dfx, ..RunOptions::default() }) {
+        Ok(results) => {
+            assert_eq!(results[0].elements::<f32>(), Some(&[5.0; 128][..]));
+            let table = std::fs::read_to_string(directory.join("dfx_outputs/pmu.csv")).unwrap();
+            assert!(table.starts_with("task,kernel,lane,begin,end,nanoseconds,cycles,instructions\n"), "{table}");
+            assert!(table.lines().count() >= 4, "{table}");
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.starts_with("`enable_pmu` is `1`, which means nothing on `"), "{text}");
+            assert!(text.contains("there are no such hardware counters ("), "{text}");
+            assert!(!directory.join("dfx_outputs").exists());
+        }
+    }
 }
 
 #[test]

@@ -322,3 +322,51 @@ fn static_print_tells_what_is_known() {
     instantiate(function, &Specialization::for_call(function, &[], &args, &[]).unwrap()).unwrap();
     assert_eq!(LINES.lock().unwrap().as_slice(), ["5 x 3, {}: tile f32 [5, 3], i64", "k = 0", "k = 1"]);
 }
+
+#[pypto::jit]
+pub fn labelled(n: i64, #[out] y: &mut Tensor<i64, 1>) {
+    let mut count = 0;
+    let mut rows = 0;
+    'rows: for i in 0..n {
+        let mut j = 0;
+        while j < n {
+            j += 1;
+            for k in 0..n {
+                if i * j + k == 7 {
+                    continue 'rows;
+                }
+                if i + j + k == 11 {
+                    break 'rows;
+                }
+                if k > j {
+                    break;
+                }
+                count += 1;
+            }
+            count += 100;
+        }
+        rows += 1;
+    }
+    let mut steps = 0;
+    'outer: loop {
+        loop {
+            steps += 1;
+            if steps % 3 == 0 {
+                continue 'outer;
+            }
+            if steps > n {
+                break 'outer;
+            }
+        }
+    }
+    y.put([0], count);
+    y.put([1], rows);
+    y.put([2], steps);
+}
+
+#[test]
+fn loops_further_out_are_left() {
+    for n in 0..9 {
+        all_agree!(labelled(n; i64, [3]));
+    }
+}

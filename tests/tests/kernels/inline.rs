@@ -213,7 +213,7 @@ fn random_numbers_depend_on_seed_and_number_alone() {
     assert_eq!(uniform.to_vec(), expected);
 }
 
-#[pypto::jit(meta(TM = 4, K = 3))]
+#[pypto::jit(meta(TM = 4, K = 3), check(T = f16, x = [5, 8], values = [5, 3], columns = [5, 3]))]
 fn largest<T: Element>(
     #[shape(dyn M, N)] x: &Tensor<T, 2>,
     #[out]

@@ -75,3 +75,41 @@ fn a_row_of_zeros_is_quantized_to_zeros() {
     kernels::quantize_rows(&Tensor::<f32, 2>::zeros([1, 3]), &mut q, &mut scale).unwrap();
     assert_eq!((q.to_vec(), scale.to_vec()), (vec![0; 3], vec![0.0]));
 }
+
+/// A vector and shared weights as operands of a product, as docs/support-matrix.md writes them.
+#[pypto::jit]
+fn products(
+    #[shape(K)] v: &Tensor<f32, 1>,
+    #[shape(B, M, K)] a: &Tensor<f32, 3>,
+    #[shape(K, N)] b: &Tensor<f32, 2>,
+    #[out]
+    #[shape(1, N)]
+    row: &mut Tensor<f32, 2>,
+    #[out]
+    #[shape(B, M, N)]
+    all: &mut Tensor<f32, 3>,
+) {
+    let w = b.load_all();
+    row.set(matmul(v.load_all().reshape([1, K]), w));
+    all.set(matmul(a, w.reshape([1, K, N]).broadcast([B, K, N])));
+}
+
+#[test]
+fn products_with_a_vector_and_with_shared_weights() {
+    for [b, m, k, n] in [[1, 1, 1, 1], [3, 5, 7, 9], [2, 33, 40, 17]] {
+        let (v, a, w) = (tame::<f32, 1>(1, [k]), tame::<f32, 3>(2, [b, m, k]), tame::<f32, 2>(3, [k, n]));
+        let (row, all) = outputs!(
+            products,
+            [&v, &a, &w],
+            row = Tensor::<f32, 2>::zeros([1, n]),
+            all = Tensor::<f32, 3>::zeros([b, m, n])
+        );
+        let weights = wide(&w);
+        let product = |rows: &[f64]| -> Vec<f64> {
+            let dot = |row: &[f64], j: i64| (0..k).map(|p| row[p as usize] * weights[(p * n + j) as usize]).sum();
+            rows.chunks(k as usize).flat_map(|row| (0..n).map(move |j| (row, j))).map(|(row, j)| dot(row, j)).collect()
+        };
+        near(&row, &product(&wide(&v)));
+        near(&all, &product(&wide(&a)));
+    }
+}

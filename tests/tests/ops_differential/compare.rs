@@ -1,12 +1,10 @@
 //! Runs a program in the interpreter and compiled, and compares every byte that it writes.
 
-use pypto::compile::{Settings, build};
-use pypto::config::CompileOptions;
+use pypto::CompiledProgram;
+use pypto::config::{CompileOptions, Platform, RunOptions};
 use pypto::ir::interpreter::{self, Options};
 use pypto::ir::{DType, Program, verify};
 use pypto::language::argument::{Argument, TensorArgument};
-use pypto::runtime::program::HostProgram;
-use pypto::runtime::recording::Execution;
 use pypto_tests::bits::is_nan;
 
 use super::data::{element, show};
@@ -68,19 +66,18 @@ fn check_outcome(label: &str, session: Session, stopping: bool) -> Failures {
     let (program, parameters) = session.finish();
     verify(&program).unwrap_or_else(|e| panic!("{label}: {e:?}"));
     let options = CompileOptions { cache: Some(false), threads: Some(2), ..CompileOptions::default() };
-    let settings = Settings::of(&options).unwrap_or_else(|e| panic!("{label}: {e}"));
-    let compiled = match build(program.clone(), &settings) {
+    let compiled = match pypto::compile(&program, &options) {
         Ok(compiled) => compiled,
         Err(error) => return vec![format!("{label}: {error}")],
     };
-    let mut failures: Failures = compiled.fallbacks.iter().map(|f| format!("{label}: {}", f.reason)).collect();
-    let host = HostProgram::load(compiled.executable).unwrap_or_else(|e| panic!("{label}: {e}"));
-    if !host.interpreted_kernels().is_empty() {
-        return failures;
+    if !compiled.interpreted_kernels().is_empty() {
+        let fallbacks = compiled.interpreted_kernels().into_iter().filter(|_| compiled.platform() == Platform::Host);
+        return fallbacks.map(|kernel| format!("{label}: `{kernel}` has no machine code")).collect();
     }
+    let mut failures = Failures::new();
     let mut expected: Vec<Buffer> = parameters.iter().map(Buffer::of).collect();
     let mut actual: Vec<Buffer> = parameters.iter().map(Buffer::of).collect();
-    let [interpreted, native] = run(&program, &host, &mut expected, &mut actual);
+    let [interpreted, native] = run(&program, &compiled, &mut expected, &mut actual);
     if [&interpreted, &native].into_iter().any(|outcome| outcome.is_some() != stopping) {
         failures.push(format!("{label}: interpreted {interpreted:?}, compiled {native:?}"));
     }
@@ -94,13 +91,17 @@ fn check_outcome(label: &str, session: Session, stopping: bool) -> Failures {
 }
 
 /// Runs both; what the interpreter and the compiled code stopped with.
-fn run(program: &Program, host: &HostProgram, expected: &mut [Buffer], actual: &mut [Buffer]) -> [Option<String>; 2] {
+fn run(
+    program: &Program,
+    compiled: &CompiledProgram,
+    expected: &mut [Buffer],
+    actual: &mut [Buffer],
+) -> [Option<String>; 2] {
     let arguments: Vec<Argument<'_>> = expected.iter_mut().map(Buffer::argument).collect();
     // SAFETY: the arguments describe buffers of the extents in the parameters' types, which nothing else uses.
     let interpreted = unsafe { interpreter::run(program, &arguments, Options::default()) };
     let arguments: Vec<Argument<'_>> = actual.iter_mut().map(Buffer::argument).collect();
-    // SAFETY: as above.
-    let native = unsafe { host.call(&arguments, Execution::on(2)) };
+    let native = compiled.call_with(arguments, RunOptions { threads: Some(2), ..RunOptions::default() });
     [interpreted.err().map(|e| format!("{e:?}")), native.err().map(|e| format!("{e:?}"))]
 }
 

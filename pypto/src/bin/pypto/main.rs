@@ -1,5 +1,8 @@
 //! The `pypto` command.
 
+mod check;
+mod checkpoint;
+mod compile;
 mod execute;
 mod progress;
 mod replay;
@@ -24,6 +27,10 @@ enum Command {
     Doctor,
     /// Cause, example and fix of a diagnostic, such as PTO0203; all codes where none is given.
     Explain { code: Option<String> },
+    /// Lowers the kernels that say for which arguments, by `#[pypto::jit(check(..))]`: runs these tests of the package here.
+    ///
+    /// Exit codes: 0 all are right, 1 some are wrong, 3 cargo cannot be run.
+    Check(check::Arguments),
     /// Runs an artifact's directory, or a list of them, and compares results; compiles nothing.
     ///
     /// Exit codes: 0 all passed, 1 failed, 2 usage, 3 infrastructure.
@@ -33,6 +40,14 @@ enum Command {
     /// An edited `kernels/*.ll` becomes an object; from an edited program (`ir/` or `passes_dump/`) on, passes run and code is
     /// made. Exit codes as for execute-artifact.
     Replay(Box<replay::Arguments>),
+    /// Runs two builds of a program on the same inputs and tells the first task whose values differ.
+    ///
+    /// Exit codes as for execute-artifact.
+    Checkpoint(Box<checkpoint::Arguments>),
+    /// Compiles a program that is given as text into an artifact's directory.
+    ///
+    /// Exit codes: 0 compiled, 1 the program is wrong, 2 an option is, 3 a file cannot be read or written.
+    Compile(compile::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -46,8 +61,11 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Command::Check(arguments) => check::run(arguments),
         Command::ExecuteArtifact(arguments) => execute::run(*arguments),
         Command::Replay(arguments) => replay::run(*arguments),
+        Command::Checkpoint(arguments) => checkpoint::run(*arguments),
+        Command::Compile(arguments) => compile::run(arguments),
     }
 }
 

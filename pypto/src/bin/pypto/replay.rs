@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pypto::tools::execution::Status;
-use pypto::tools::replay::{ReplayOptions, replay};
+use pypto::tools::replay::{ReplayError, ReplayOptions, replay};
 
 use super::execute::{CallArguments, code, refused};
 use super::{complain, print};
@@ -43,10 +43,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
             print(&report.to_string());
             code(report.status())
         }
-        Err(error) => {
-            let class = if error.status() == Status::Infrastructure { "error: INFRASTRUCTURE" } else { "error" };
-            complain(&format!("{class}: {error}"));
-            code(error.status())
-        }
+        Err(error) => refused_replay(&error),
     }
+}
+
+/// Tells why builds were not run and gives the exit code.
+pub fn refused_replay(error: &ReplayError) -> ExitCode {
+    let class = if error.status() == Status::Infrastructure { "error: INFRASTRUCTURE" } else { "error" };
+    complain(&format!("{class}: {error}"));
+    code(error.status())
 }

@@ -29,6 +29,7 @@ pub fn llvm_text(module: &Module) -> Result<String, CompileError> {
 }
 
 /// Compiles a module to a relocatable object.
+#[cfg(test)]
 pub fn compile_object(module: &Module) -> Result<Vec<u8>, CompileError> {
     compile_text(module.target, &llvm_text(module)?)
 }
@@ -38,7 +39,8 @@ pub fn compile_text(target: Target, text: &str) -> Result<Vec<u8>, CompileError>
     Ok(llvm()?.compile(target, text, Output::Object)?)
 }
 
-/// Compiles a module to assembly text, for dumps and tests.
+/// Compiles a module to assembly text.
+#[cfg(test)]
 pub fn compile_assembly(module: &Module) -> Result<String, CompileError> {
     let bytes = llvm()?.compile(module.target, &llvm_text(module)?, Output::Assembly)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -3,15 +3,15 @@
 //! A kernel is built as LIR ([`lir`]), printed as LLVM IR ([`emit_llvm`]), compiled by the libLLVM that is found at run time ([`llvm`]),
 //! kept in a disk cache ([`object_cache`]) and mapped into the process ([`loader`]).
 
-pub mod compile;
+pub(crate) mod compile;
 pub mod cpu;
 pub mod emit_llvm;
 pub mod gemm;
 pub mod lir;
-pub mod llvm;
-pub mod loader;
+pub(crate) mod llvm;
+pub(crate) mod loader;
 pub mod lower;
-pub mod object_cache;
+pub(crate) mod object_cache;
 
 #[cfg(test)]
 pub(crate) mod harness;

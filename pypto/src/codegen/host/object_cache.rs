@@ -6,8 +6,6 @@
 //!
 //! `PYPTO_CACHE=off` disables it, `PYPTO_CACHE_DIR` names the directory (otherwise `pypto` in the user's cache directory).
 
-use super::cpu::{Target, host_identity};
-use super::emit_llvm::EMITTER_VERSION;
 use crate::config::environment::Environment;
 use std::fs;
 use std::io::Write;
@@ -38,14 +36,8 @@ pub fn key(parts: &[&[u8]]) -> Key {
     hasher.finalize()
 }
 
-/// The key of the object of an LLVM text: also the machine and the version of the emitter decide it. The version of LLVM is left out on
-/// purpose, so that a process finds its code without opening LLVM; every supported version gives code of the same meaning.
-pub fn object_key(target: Target, text: &str) -> Key {
-    let version = EMITTER_VERSION.to_le_bytes();
-    key(&[b"object", &version, host_identity().as_bytes(), target.isa.name().as_bytes(), text.as_bytes()])
-}
-
 /// Counts since the cache was opened.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
     /// Entries found.
@@ -101,6 +93,7 @@ impl ObjectCache {
     }
 
     /// The counts so far.
+    #[cfg(test)]
     pub fn stats(&self) -> CacheStats {
         CacheStats {
             hits: self.hits.load(Relaxed),

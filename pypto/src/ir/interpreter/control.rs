@@ -19,8 +19,11 @@ impl<'p> Machine<'p> {
             OpKind::Call => self.call_op(frame, op),
             OpKind::Assert => assert(frame, op).map_err(|kind| kind.at(op.loc)),
             _ if is_pure(op) => {
-                let result = frame.compute(op, dying).and_then(|value| frame.set_result(op, value));
-                result.map_err(|kind| kind.at(op.loc))
+                let value = frame.compute(op, dying).map_err(|kind| kind.at(op.loc))?;
+                if self.options.nan && frame.makes_nan(op, &value) {
+                    return Err(ErrorKind::Nan(op.kind.name()).at(op.loc));
+                }
+                frame.set_result(op, value).map_err(|kind| kind.at(op.loc))
             }
             _ => self.effect(frame, op).map_err(|kind| kind.at(op.loc)),
         }

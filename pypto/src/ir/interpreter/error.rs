@@ -26,6 +26,9 @@ pub enum ErrorKind {
     /// Only when checked.
     #[error("iterations {first} and {second} of a parallel loop write the same memory")]
     Overlap { first: i64, second: i64 },
+    /// Only on request.
+    #[error("`{0}` makes a NaN out of operands without one")]
+    Nan(&'static str),
     #[error("`{0}` is an input and cannot be written")]
     ReadOnly(String),
     #[error("the loop's step is {0}, but must be positive")]

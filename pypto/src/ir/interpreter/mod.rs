@@ -1,7 +1,8 @@
 //! Runs a program of the IR, before or after any pass, on the reference semantics of the operations.
 //!
 //! It is what compiled code is tested against, the engine where there is no code generator, and a debug mode: when
-//! *checked*, it also finds reads of memory that was never written and parallel iterations that write the same memory.
+//! *checked*, it also finds reads of memory that was never written and parallel iterations that write the same memory; on
+//! request, the operation that makes the first NaN.
 //!
 //! Every access is checked against the extents of its tensor, so a program cannot reach outside of its arguments, and
 //! what breaks a rule of the IR is an error, not a panic. Calls run at once, in program order.
@@ -12,6 +13,7 @@ mod effects;
 mod error;
 mod liveness;
 mod machine;
+mod nan;
 mod races;
 mod value;
 
@@ -32,6 +34,8 @@ use machine::Machine;
 pub struct Options {
     /// Find reads of unwritten memory and overlapping writes of parallel iterations.
     pub checked: bool,
+    /// Stop at the first operation that makes a NaN out of operands without one. What is loaded counts as an operand.
+    pub nan: bool,
 }
 
 /// What is handed to a kernel that something else than the interpreter runs.

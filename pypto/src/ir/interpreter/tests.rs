@@ -11,7 +11,7 @@ fn interpret(text: &str, arguments: &[Argument<'_>], checked: bool) -> Result<()
     let program = parse(text, "test").unwrap_or_else(|e| panic!("{e}\n{text}"));
     verify(&program).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     // SAFETY: arguments come from tensors that the tests hold.
-    unsafe { run(&program, arguments, Options { checked }) }
+    unsafe { run(&program, arguments, Options { checked, nan: false }) }
 }
 
 fn failure(text: &str, arguments: &[Argument<'_>]) -> ErrorKind {

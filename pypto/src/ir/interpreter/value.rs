@@ -64,6 +64,12 @@ impl Tensor {
         &self.memory
     }
 
+    /// Address and bytes of the memory that the program allocated for it, or for what it is a part of; `None` for what the
+    /// caller gave.
+    pub fn temporary(&self) -> Option<(usize, usize)> {
+        self.allocation.as_ref().map(|allocation| (allocation.base(), allocation.words.len() * 8))
+    }
+
     /// Notes that a region is written.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ fn run(program: &Program, rows: i64) -> Vec<Vec<f32>> {
             })
             .collect();
     // SAFETY: the words are addresses of vectors of the extents that the types state, alive and used by this call alone.
-    unsafe { run_function(program, program.entry, &words, Options { checked: false }) }
+    unsafe { run_function(program, program.entry, &words, Options { checked: false, nan: false }) }
         .unwrap_or_else(|e| panic!("{e}\n{program}"));
     tensors
 }

@@ -4,13 +4,14 @@
 //! those of any other run. The bytes of all tensors stand one after another in one file, described by the entries.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{Direction, Extent, Function, Param, ParamRole, Type, ValueId};
 
-/// Changes with the meaning of [`Entry`].
-pub const SCHEMA: u32 = 1;
+/// Changes with the meaning of [`Entry`] and of the file around it.
+pub const SCHEMA: u32 = 2;
 
 /// Whose arguments are dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,8 @@ struct State {
 pub struct Content {
     pub entries: Vec<Entry>,
     pub payload: Vec<u8>,
+    /// How long copying took.
+    pub spent: Duration,
 }
 
 impl ArgumentsDump {
@@ -102,27 +105,35 @@ impl ArgumentsDump {
         // SAFETY: the caller's promise.
         unsafe { self.note(Stage::After, is_task, function, words) };
         if is_task {
-            self.state.lock().unwrap_or_else(PoisonError::into_inner).tasks += 1;
+            self.next_task();
         }
         result
     }
 
+    /// Counts a task whose values are all noted.
+    pub(in crate::runtime) fn next_task(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).tasks += 1;
+    }
+
+    /// Keeps what `function` takes, or what it gives.
+    ///
     /// # Safety
     /// As for [`ArgumentsDump::around`].
-    unsafe fn note(&self, stage: Stage, is_task: bool, function: &Function, words: &[u64]) {
+    pub(in crate::runtime) unsafe fn note(&self, stage: Stage, is_task: bool, function: &Function, words: &[u64]) {
+        let start = Instant::now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let task = is_task.then_some(state.tasks);
         for (param, word) in function.params.iter().zip(words).filter(|(param, _)| concerns(param, stage)) {
             let mut entry = entry(stage, task, function, param);
             let payload = &mut state.content.payload;
-            let start = payload.len();
+            let first = payload.len();
             let kept = match function.ty(param.value) {
                 Type::Tensor(ty) => {
                     let extent = |extent: &Extent| value_of(function, words, extent);
                     let dims: Vec<i64> = ty.dims.iter().map(extent).collect();
                     let strides: Vec<i64> = ty.strides.iter().map(extent).collect();
                     entry.bytes = dims.iter().product::<i64>().max(0) as usize * ty.dtype.size();
-                    let fits = start + entry.bytes <= self.limit;
+                    let fits = first + entry.bytes <= self.limit;
                     if fits {
                         let tensor = Strided { at: *word as *const u8, dims: &dims, strides: &strides };
                         // SAFETY: the caller's promise: the word points to a tensor of these extents and strides.
@@ -136,9 +147,10 @@ impl ArgumentsDump {
                     true
                 }
             };
-            entry.offset = kept.then_some(start);
+            entry.offset = kept.then_some(first);
             state.content.entries.push(entry);
         }
+        state.content.spent += start.elapsed();
     }
 }
 

@@ -4,5 +4,6 @@
 
 pub mod deps;
 pub mod dump_args;
+pub mod pmu;
 pub mod scope_stats;
 pub mod swimlane;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::runtime::recording::{Detail, Log, Phase, Span};
 
 /// Changes with the meaning of [`Records`].
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The data of a swimlane. Times are nanoseconds since the start of the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,13 +23,12 @@ pub struct Records {
     pub level: u8,
     /// `wall` where a clock was read, `virtual` where the times are those of a cost model.
     pub clock: String,
+    /// What each lane is: a thread, or a core of a simulated accelerator.
+    pub lanes: Vec<String>,
     pub tasks: Vec<TaskRow>,
     pub edges: Vec<(u32, u32)>,
     pub spans: Vec<SpanRow>,
     pub phases: Vec<PhaseRow>,
-    /// Names of the lanes, where they are not threads.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub lanes: Vec<String>,
 }
 
 /// A task, by its place in program order.
@@ -41,7 +40,7 @@ pub struct TaskRow {
     pub ready_ns: Option<u64>,
 }
 
-/// Iterations of a task's kernel that one thread ran.
+/// Iterations of a task's kernel that one thread ran; in a simulator the number of a block, and the one after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpanRow {
@@ -84,16 +83,25 @@ pub fn records(log: &Log, detail: Detail) -> Records {
         schema: SCHEMA,
         level: level(detail),
         clock: if log.virtual_total.is_some() { "virtual" } else { "wall" }.into(),
+        lanes: lane_names(log),
         tasks: tasks.collect(),
         edges: log.edges.clone(),
         spans,
         phases,
-        lanes: log.lanes.clone(),
     }
 }
 
+fn lane_names(log: &Log) -> Vec<String> {
+    if !log.lanes.is_empty() {
+        return log.lanes.clone();
+    }
+    let used = log.spans.iter().map(|span| span.lane).chain(log.phases.iter().map(|phase| phase.lane)).max();
+    let name = |lane| if lane == 0 { "caller".to_owned() } else { format!("worker {}", lane - 1) };
+    (0..used.map_or(0, |last| last + 1)).map(name).collect()
+}
+
 fn span_row(span: &Span) -> SpanRow {
-    let Span { task, lane, begin, end, started, finished } = *span;
+    let Span { task, lane, begin, end, started, finished, counts: _ } = *span;
     SpanRow { task, lane, iterations: (begin, end), start_ns: nanos(started), end_ns: nanos(finished) }
 }
 
@@ -115,19 +123,13 @@ pub fn trace(program: &str, records: &Records) -> Value {
     let mut events = vec![name_event("process_name", 0, program)];
     let lanes: BTreeMap<usize, ()> =
         records.spans.iter().map(|span| (span.lane, ())).chain(records.phases.iter().map(|p| (p.lane, ()))).collect();
-    events.extend(lanes.keys().map(|lane| name_event("thread_name", *lane, &lane_name(records, *lane))));
+    let name_of = |lane: usize| records.lanes.get(lane).map_or("?", String::as_str);
+    events.extend(lanes.keys().map(|lane| name_event("thread_name", *lane, name_of(*lane))));
     events.extend(records.spans.iter().map(|span| span_event(records, span)));
     events.extend(records.phases.iter().map(phase_event));
     events.extend(records.edges.iter().enumerate().flat_map(|(number, edge)| arrow(records, number, *edge)));
     let other = json!({ "clock": records.clock, "level": records.level });
     json!({ "traceEvents": events, "displayTimeUnit": "ns", "otherData": other })
-}
-
-fn lane_name(records: &Records, lane: usize) -> String {
-    if let Some(name) = records.lanes.get(lane) {
-        return name.clone();
-    }
-    if lane == 0 { "caller".to_owned() } else { format!("worker {}", lane - 1) }
 }
 
 fn name_event(kind: &str, lane: usize, name: &str) -> Value {
@@ -189,6 +191,7 @@ mod tests {
             end,
             started: at(started),
             finished: at(finished),
+            counts: None,
         };
         Log {
             tasks: vec![task("scale", 100), task("add", 2600)],

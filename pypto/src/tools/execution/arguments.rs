@@ -11,8 +11,12 @@ use crate::ir::Direction;
 use crate::language::DynamicTensor;
 use crate::language::argument::{Argument, ScalarArgument};
 use crate::ops::reference::{Element, with_element};
+use crate::runtime::dfx::dump_args::{ArgumentsDump, Content, Whose};
 use crate::runtime::error::Result as RunResult;
 use crate::runtime::validate::DynamicArgument;
+
+/// Bytes of values that are kept for a comparison of tasks.
+const DUMP_LIMIT: usize = 1 << 30;
 
 /// What a run wrote.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,8 +82,27 @@ fn scalar(tensor: &DynamicTensor) -> Option<ScalarArgument> {
 /// As [`CompiledProgram::call_with`].
 pub fn run_artifact(
     program: &CompiledProgram,
-    mut inputs: Vec<DynamicArgument>,
+    inputs: Vec<DynamicArgument>,
     options: &RunOptions,
+) -> RunResult<ArtifactResults> {
+    run_with(program, inputs, |arguments| program.call_with(arguments, *options))
+}
+
+/// As [`run_artifact`]; also gives the values of all tasks, of those before it stopped where it did.
+pub(in crate::tools) fn run_dumped(
+    program: &CompiledProgram,
+    inputs: Vec<DynamicArgument>,
+    options: &RunOptions,
+) -> (Content, RunResult<ArtifactResults>) {
+    let dump = ArgumentsDump::new(Whose::Tasks, DUMP_LIMIT);
+    let outcome = run_with(program, inputs, |arguments| program.call_dumped(arguments, options, &dump));
+    (dump.into_content(), outcome)
+}
+
+fn run_with(
+    program: &CompiledProgram,
+    mut inputs: Vec<DynamicArgument>,
+    call: impl FnOnce(Vec<Argument<'_>>) -> RunResult<Vec<DynamicTensor>>,
 ) -> RunResult<ArtifactResults> {
     let arguments: Vec<Argument<'_>> = inputs
         .iter_mut()
@@ -90,7 +113,7 @@ pub fn run_artifact(
         .collect();
     program.load()?;
     let start = Instant::now();
-    let made = program.call_with(arguments, *options)?;
+    let made = call(arguments)?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
     let (mut inputs, mut made) = (inputs.into_iter(), made.into_iter());
     let mut outputs = BTreeMap::new();

@@ -11,6 +11,7 @@ use super::report::ExecutionReport;
 use crate::artifact::CompiledProgram;
 use crate::config::{HarnessOptions, RunOptions};
 use crate::golden::{Tolerance, compare, read_tensors};
+use crate::runtime::observe::{DIRECTORY, OVERHEAD, Overhead};
 
 /// How to run an artifact's directory. Paths are `.safetensors` files, `.npy` files or directories of `.npy` files, with
 /// tensors by the names of parameters; scalars are tensors with one element.
@@ -94,6 +95,7 @@ pub fn execute_artifact_dir(work_dir: &Path, options: &ExecutionOptions) -> Resu
         Err(error) => return report.stopped(error).map(|()| report),
     };
     report.milliseconds = milliseconds;
+    report.recorded = find_recorded(work_dir, &options.run);
     if let Some(path) = &options.save {
         save_tensors(path, &outputs)?;
         report.saved = Some(path.clone());
@@ -105,6 +107,13 @@ pub fn execute_artifact_dir(work_dir: &Path, options: &ExecutionOptions) -> Resu
         compare_outputs(&mut report, &outputs, &expected, (options.rtol, options.atol));
     }
     Ok(report)
+}
+
+/// Where a dispatch with these options left its records, and what they cost.
+pub(in crate::tools) fn find_recorded(work_dir: &Path, options: &RunOptions) -> Option<(PathBuf, u64)> {
+    let directory = options.dfx.any().then(|| work_dir.join(DIRECTORY))?;
+    let overhead: Overhead = serde_json::from_slice(&std::fs::read(directory.join(OVERHEAD)).ok()?).ok()?;
+    Some((directory, overhead.overhead_ns))
 }
 
 /// Compares outputs with what is expected of them, into the report. Expected tensors may also be there for inputs; those

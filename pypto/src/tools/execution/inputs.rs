@@ -104,6 +104,7 @@ pub fn save_tensors(path: &Path, tensors: &NamedTensors) -> Result<(), Execution
 #[derive(Deserialize)]
 struct Recorded {
     schema: u32,
+    bin_blake3: String,
     args: Vec<Entry>,
 }
 
@@ -118,20 +119,31 @@ fn read_recorded(path: &Path, stage: Stage) -> Result<NamedTensors, TensorFileEr
     }
     let payload = path.with_file_name("args.bin");
     let payload = std::fs::read(&payload).map_err(|error| io(&payload, error))?;
+    if blake3::hash(&payload).to_hex().as_str() != recorded.bin_blake3 {
+        return Err(damaged("args.bin beside it is of another dispatch; record the arguments again".to_owned()));
+    }
     let mut tensors = NamedTensors::new();
     for entry in recorded.args.into_iter().filter(|entry| entry.task.is_none() && entry.stage == stage) {
         let name = &entry.parameter;
-        let Some(offset) = entry.offset else {
+        if entry.offset.is_none() {
             return Err(damaged(format!("`{name}` was larger than what is recorded")));
-        };
-        let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == entry.dtype);
-        let dtype = dtype.ok_or_else(|| damaged(format!("`{name}` has the unknown type `{}`", entry.dtype)))?;
-        let bytes = offset.checked_add(entry.bytes).and_then(|end| payload.get(offset..end));
-        let bytes = bytes.ok_or_else(|| damaged(format!("the bytes of `{name}` are not in args.bin")))?;
-        let tensor = tensor_of_bytes(dtype, entry.extents.as_deref().unwrap_or_default(), bytes);
-        tensors.insert(name.clone(), tensor.map_err(damaged)?);
+        }
+        tensors.insert(name.clone(), tensor_of_entry(&entry, &payload).map_err(damaged)?);
     }
     Ok(tensors)
+}
+
+/// A value that was recorded; `payload` has its bytes.
+///
+/// # Errors
+/// What is wrong with its description.
+pub(in crate::tools) fn tensor_of_entry(entry: &Entry, payload: &[u8]) -> Result<DynamicTensor, String> {
+    let name = &entry.parameter;
+    let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == entry.dtype);
+    let dtype = dtype.ok_or_else(|| format!("`{name}` has the unknown type `{}`", entry.dtype))?;
+    let bytes = entry.offset.and_then(|offset| payload.get(offset..offset.checked_add(entry.bytes)?));
+    let bytes = bytes.ok_or_else(|| format!("the bytes of `{name}` are not in args.bin"))?;
+    tensor_of_bytes(dtype, entry.extents.as_deref().unwrap_or_default(), bytes)
 }
 
 fn tensor_of_bytes(dtype: DType, dims: &[i64], bytes: &[u8]) -> Result<DynamicTensor, String> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ExecutionError;
 use super::report::{ExecutionReport, Status};
+use crate::staged::write_whole;
 
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
@@ -152,9 +153,9 @@ pub(super) struct JournalWriter {
 impl JournalWriter {
     /// A new journal in the place of whatever was there.
     pub(super) fn create(path: &Path, begin: &JournalLine) -> Result<JournalWriter, ExecutionError> {
-        let file = File::create(path);
-        let mut writer = JournalWriter { file: file.map_err(|e| cannot_write(path, e))?, path: path.to_owned() };
-        writer.write(begin).map(|()| writer)
+        write_whole(path, &line(path, begin)?).map_err(|error| cannot_write(path, error))?;
+        let file = OpenOptions::new().append(true).open(path);
+        Ok(JournalWriter { file: file.map_err(|e| cannot_write(path, e))?, path: path.to_owned() })
     }
 
     /// Continues after the whole lines of an earlier one.
@@ -166,11 +167,16 @@ impl JournalWriter {
 
     /// Writes a line, and waits until it is on disk.
     pub(super) fn write(&mut self, line: &JournalLine) -> Result<(), ExecutionError> {
-        let mut bytes = serde_json::to_vec(line).map_err(|error| cannot_write(&self.path, error.into()))?;
-        bytes.push(b'\n');
+        let bytes = self::line(&self.path, line)?;
         let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
         written.map_err(|error| cannot_write(&self.path, error))
     }
+}
+
+fn line(path: &Path, line: &JournalLine) -> Result<Vec<u8>, ExecutionError> {
+    let mut bytes = serde_json::to_vec(line).map_err(|error| cannot_write(path, error.into()))?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 fn cannot_write(path: &Path, error: std::io::Error) -> ExecutionError {

@@ -13,10 +13,13 @@ mod isolated;
 mod journal;
 mod report;
 
+pub(super) use arguments::run_dumped;
 pub use arguments::{ArtifactResults, named_arguments, run_artifact};
+pub(super) use artifact_dir::find_recorded;
 pub use artifact_dir::{ExecutionOptions, compare_outputs, execute_artifact_dir};
 pub use batch::{BatchEntry, BatchOptions, BatchProgress, BatchSummary, execute_batch_manifest, read_batch_manifest};
 pub use error::ExecutionError;
+pub(super) use inputs::tensor_of_entry;
 pub use inputs::{
     InputSource, NamedTensors, RECORDED_ARGUMENTS, SAVED_INPUTS, SAVED_OUTPUTS, find_inputs, find_outputs, save_tensors,
 };

@@ -75,6 +75,8 @@ pub struct ExecutionReport {
     pub not_compared: Vec<String>,
     /// Where the outputs were written.
     pub saved: Option<PathBuf>,
+    /// Where the dispatch's records are, and about how many nanoseconds they took, where it was recorded.
+    pub recorded: Option<(PathBuf, u64)>,
 }
 
 impl ExecutionReport {
@@ -91,6 +93,7 @@ impl ExecutionReport {
             unlike: Vec::new(),
             not_compared: Vec::new(),
             saved: None,
+            recorded: None,
         }
     }
 
@@ -141,8 +144,14 @@ impl fmt::Display for ExecutionReport {
         if !self.not_compared.is_empty() {
             writeln!(f, "  not compared: {}", self.not_compared.join(", "))?;
         }
-        match &self.saved {
-            Some(path) => writeln!(f, "  outputs   in {}", path.display()),
+        if let Some(path) = &self.saved {
+            writeln!(f, "  outputs   in {}", path.display())?;
+        }
+        match &self.recorded {
+            Some((path, nanoseconds)) => {
+                let microseconds = *nanoseconds as f64 / 1e3;
+                writeln!(f, "  recorded  in {}; that took about {microseconds:.1} us", path.display())
+            }
             None => Ok(()),
         }
     }

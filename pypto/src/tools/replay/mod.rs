@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::execution::{
     ExecutionError, ExecutionReport, InputSource, NamedTensors, Status, compare_outputs, find_inputs, find_outputs,
-    named_arguments, run_artifact, save_tensors,
+    find_recorded, named_arguments, run_artifact, save_tensors,
 };
 use crate::artifact::{PresentArtifact, read_present};
 use crate::config::{DfxOptions, HarnessOptions, RunOptions};
@@ -20,6 +20,7 @@ use crate::golden::read_tensors;
 
 pub use changes::{Changes, Stage};
 pub use error::ReplayError;
+pub(in crate::tools) use rebuild::original;
 pub use rebuild::{Rebuilt, rebuild};
 
 /// How to replay.
@@ -93,6 +94,7 @@ pub fn replay(directory: &Path, options: &ReplayOptions) -> Result<ReplayReport,
         Err(error) => execution.stopped(error)?,
         Ok(results) => {
             execution.milliseconds = results.milliseconds;
+            execution.recorded = find_recorded(directory, &options.run);
             if let Some(path) = &options.save {
                 save_tensors(path, &results.outputs)?;
                 execution.saved = Some(path.clone());

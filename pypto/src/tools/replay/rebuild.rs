@@ -92,7 +92,7 @@ fn of_accelerator(present: &PresentArtifact) -> Result<Rebuilt, ReplayError> {
 ///
 /// # Errors
 /// A program that is damaged.
-pub(super) fn original(present: &PresentArtifact) -> Result<Option<CompiledProgram>, ReplayError> {
+pub(in crate::tools) fn original(present: &PresentArtifact) -> Result<Option<CompiledProgram>, ReplayError> {
     let manifest = &present.manifest;
     if !manifest.platform.is_host() {
         return Ok(Some(CompiledProgram::from_dir(&present.directory)?));
@@ -131,7 +131,7 @@ fn of_program(
     };
     let same_machine = present.manifest.machine == engine(present.manifest.platform).machine();
     let reuse = |kernel: &str, text: &str| if same_machine { kept_object(present, kernel, text) } else { None };
-    let Built { executable, dumps, listings, .. } = rebuild_program(edited, passed, &settings, &reuse)?;
+    let Built { executable, dumps, listings, .. } = rebuild_program(edited, passed, &settings, &reuse, None)?;
     let from = if passed == names.len() { "all passes" } else { names.get(passed).copied().unwrap_or("frontend") };
     let what = if passed == names.len() { "no pass runs".to_owned() } else { format!("passes run from `{from}` on") };
     notes.push(format!("{path} was edited: {what}, and {}", code_note(&executable, &listings, present)));

@@ -17,7 +17,7 @@ use std::ffi::{CStr, c_char};
 use std::path::Path;
 use std::sync::OnceLock;
 
-pub use search::{Candidate, ENV, MINIMUM_VERSION, SearchReport};
+pub use search::{ENV, MINIMUM_VERSION, SearchReport};
 
 /// Why machine code could not be made.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -47,6 +47,7 @@ pub enum Output {
     /// A relocatable object.
     Object,
     /// Assembly text.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests look at instructions"))]
     Assembly,
 }
 

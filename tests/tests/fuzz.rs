@@ -1,0 +1,122 @@
+//! Damaged texts of real programs: whatever is read from them verifies or is refused, and what verifies goes through the passes,
+//! without a panic. `PYPTO_FUZZ_SECONDS` is how long (2), `PYPTO_RANDOM_SEED` where it starts.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use pypto::frontend::instantiate;
+use pypto::ir::text::{PrintOptions, parse, print};
+use pypto::ir::{Program, verify};
+use pypto::kernels;
+use pypto::passes::list::{ALL, PassContext};
+use pypto::passes::pipeline::PassPipeline;
+use pypto::passes::tensor_tiling::Limits;
+use pypto::prelude::*;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit.max(1) as u64) as usize
+    }
+}
+
+/// Programs as the front end makes them, and after the passes.
+fn programs() -> Vec<Program> {
+    let (f, i) = (|dims: &[i64]| TensorSpec::new(pypto::ir::DType::F32, dims), pypto::ir::DType::I32);
+    let mut programs = vec![
+        kernels::softmax::<f32>.lower(&(f(&[37, 19]), f(&[37, 19]))).unwrap(),
+        kernels::moe_gate::<f32>.lower(&(f(&[9, 8]), f(&[12, 8]), TensorSpec::new(i, [9, 3]), f(&[9, 3]))).unwrap(),
+    ];
+    let (q, lengths) = (f(&[1, 2, 9, 8]), TensorSpec::new(i, [1]));
+    let samples = (q.clone(), q.clone(), q.clone(), lengths, q);
+    programs.push(kernels::attention::<f32>.lower(&samples).unwrap());
+    let key = kernels::attention::<f32>.key(&samples).unwrap();
+    programs.push(instantiate(kernels::attention::<f32>.ir(), &key.specialization).unwrap());
+    programs
+}
+
+/// The text with some of its words left out, doubled, exchanged, or with other numbers.
+fn damaged(text: &str, random: &mut Random) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..=random.below(3) {
+        let (at, other) = (random.below(lines.len()), random.below(lines.len()));
+        match random.below(6) {
+            0 => drop(lines.remove(at)),
+            1 => lines.swap(at, other),
+            2 => lines.insert(at, lines[other].clone()),
+            _ => lines[at] = damaged_line(&lines[at], random),
+        }
+        if lines.is_empty() {
+            break;
+        }
+    }
+    lines.join("\n")
+}
+
+fn damaged_line(line: &str, random: &mut Random) -> String {
+    const PIECES: [&str; 14] =
+        ["0", "-1", "1", "9223372036854775807", "4294967296", "i64", "f32", "bool", "[", "]", "%0", "%1", "%7", "{"];
+    let mut words: Vec<&str> = line.split_inclusive(|c: char| !c.is_alphanumeric() && c != '%' && c != '-').collect();
+    if words.is_empty() {
+        return PIECES[random.below(PIECES.len())].to_owned();
+    }
+    let (at, other) = (random.below(words.len()), random.below(words.len()));
+    match random.below(4) {
+        0 => drop(words.remove(at)),
+        1 => words.swap(at, other),
+        2 => words.insert(at, words[other]),
+        _ => {
+            let end = words[at].chars().last().filter(|c| !c.is_alphanumeric());
+            return words[..at].concat()
+                + PIECES[random.below(PIECES.len())]
+                + &end.map_or(String::new(), String::from)
+                + &words[at + 1..].concat();
+        }
+    }
+    words.concat()
+}
+
+/// Everything that is done with a text.
+fn run(text: &str) -> &'static str {
+    let Ok(mut program) = parse(text, "damaged") else { return "refused by the reader" };
+    print(&program, PrintOptions::FULL);
+    if verify(&program).is_err() {
+        return "refused by the verifier";
+    }
+    let limits = Limits::for_threads(2);
+    for name in PassPipeline::host(limits).names() {
+        let pass = ALL.iter().find(|pass| pass.name == name).unwrap();
+        if (pass.run)(&mut program, &PassContext { limits }).is_err() {
+            return "refused by a pass";
+        }
+        if let Err(error) = verify(&program) {
+            panic!("after `{name}`: {error}");
+        }
+    }
+    "through all passes"
+}
+
+#[test]
+fn damaged_programs_do_not_panic() {
+    let texts: Vec<String> = programs().iter().map(|program| print(program, PrintOptions::FULL)).collect();
+    let end = Instant::now() + Duration::from_secs(number("PYPTO_FUZZ_SECONDS", 2));
+    let mut random = Random(number("PYPTO_RANDOM_SEED", 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    while Instant::now() < end {
+        let text = damaged(&texts[random.below(texts.len())], &mut random);
+        match catch_unwind(AssertUnwindSafe(|| run(&text))) {
+            Ok(outcome) => *counts.entry(outcome).or_default() += 1,
+            Err(_) => panic!("this text panics:\n{text}"),
+        }
+    }
+    println!("{counts:?}");
+    assert!(counts.contains_key("through all passes"), "{counts:?}");
+}
