@@ -278,7 +278,7 @@ fn doubled(
 fn staged(#[shape(K)] x: &Tensor<f32, 1>, #[out] y: &mut Tensor<f32, 1>) {
     let mut sum = Tile::<f32, 1>::zeros([16]);
     for k in pipeline(range(0, K, 16), 3) {
-        sum = sum + x.tile([k], [16]);
+        sum += x.tile([k], [16]);
     }
     y.store([0], sum);
 }
