@@ -15,7 +15,9 @@ pub(super) fn record(recording: &Recording, time: &VirtualTime, cores: Cores, wo
     };
     let wants_ready = recording.detail() >= Detail::Dispatch;
     let mut log = recording.log();
-    let Log { tasks, edges, spans, scopes, lanes, virtual_total, .. } = &mut *log;
+    let Log { tasks, edges, spans, phases, scopes, lanes, virtual_total, .. } = &mut *log;
+    // The phases of the call are on the host's clock, which has no place among virtual times.
+    phases.clear();
     let first = tasks.len() as u32;
     tasks.extend(
         timeline.tasks.iter().map(|task| TaskRecord {
