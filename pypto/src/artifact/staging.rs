@@ -14,6 +14,10 @@ use crate::staged::{Claim, sync_directory};
 /// What runs of an artifact leave in its directory: it says nothing of another build.
 pub const RUN_OUTPUTS: [&str; 1] = ["dfx_outputs"];
 
+/// Where files stand that explain how an artifact came about: nothing that runs depends on them, so nobody waits until they
+/// are on disk.
+const EXPLANATIONS: [&str; 2] = ["passes_dump/", "report/"];
+
 /// How often a directory that others replace at the same time is tried.
 const ATTEMPTS: usize = 100;
 
@@ -53,7 +57,11 @@ impl Staging {
             std::fs::create_dir_all(parent).map_err(refused)?;
         }
         let mut open = std::fs::File::create(&file).map_err(refused)?;
-        std::io::Write::write_all(&mut open, bytes).and_then(|()| open.sync_all()).map_err(refused)
+        std::io::Write::write_all(&mut open, bytes).map_err(refused)?;
+        if EXPLANATIONS.iter().any(|directory| path.starts_with(directory)) {
+            return Ok(());
+        }
+        open.sync_all().map_err(refused)
     }
 
     /// Writes a file that may be executed.
