@@ -7,7 +7,7 @@ use pypto::golden::read_tensors;
 fn outcomes_have_exit_codes() {
     let place = tempfile::tempdir().unwrap();
     let directory = place.path().join("a");
-    compiled(&directory, "2.0");
+    let platform = compiled(&directory, "2.0").platform().to_string();
     let inputs = tensor_file(place.path().join("x.safetensors"), "x", [1.0, 2.0, 3.0, 4.0]);
     let right = tensor_file(place.path().join("right.safetensors"), "y", [2.0, 4.0, 6.0, 8.0]);
     let wrong = tensor_file(place.path().join("wrong.safetensors"), "y", [2.0, 4.0, 6.0, 9.0]);
@@ -27,7 +27,7 @@ fn outcomes_have_exit_codes() {
     assert_eq!(run(&[&"--inputs", &inputs, &"--golden", &wrong, &"--atol", &"2"]).0, 0);
     let (code, out, _) = run(&[&"--inputs", &inputs, &"--golden", &other]);
     assert!(code == 1 && out.contains("nothing was compared"), "{code} {out}");
-    let (code, out, _) = run(&[&"--no-validate", &"--platform", &"host"]);
+    let (code, out, _) = run(&[&"--no-validate", &"--platform", &platform]);
     assert!(code == 0 && out.contains("generated"), "{out}");
     // What means nothing.
     let (code, _, error) = run(&[&"--inputs", &inputs]);
