@@ -6,7 +6,7 @@ use super::context::{Lowering, Tile};
 use super::cost;
 use super::movement::own_copy;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
-use crate::ir::{DType, Extent, Op};
+use crate::ir::{DType, Extent, Op, TileType};
 use crate::ops::OpKind;
 
 /// Nanoseconds of an element that is moved by index.
@@ -93,6 +93,37 @@ fn named_column(b: &mut Builder<'_>, index: Value, limit: Value, site: u32) -> (
     (column, inside)
 }
 
+/// How many elements of a tile that repeats to the target's leading extents take part along a dimension.
+fn counted(l: &mut Lowering<'_>, b: &mut Builder<'_>, ty: &TileType, whole: &TileType, axis: usize) -> Value {
+    let valid = l.extent(b, ty.valid[axis]);
+    if axis + 1 == whole.rank() || ty.dims[axis] == whole.dims[axis] {
+        return valid;
+    }
+    let all = l.extent(b, whole.dims[axis]);
+    b.mul(valid, all)
+}
+
+/// For every element of an index tile that names a column below the limit: where its row starts in two other tiles, its
+/// own column, and the one that it names.
+fn for_named(
+    b: &mut Builder<'_>,
+    counts: Vec<Value>,
+    (index, limit, site): (&Access, Value, u32),
+    others: [&Access; 2],
+    each: &mut dyn FnMut(&mut Builder<'_>, [Value; 2], Value, Value),
+) {
+    let (rows, columns) = split_last(counts);
+    for_rows(b, &rows, &mut |b, rows| {
+        let (indices, bases) = (row_of(b, index, rows), others.map(|other| row_of(b, other, rows)));
+        let zero = b.index(0);
+        b.for_each(zero, columns, 1, |b, k| {
+            let named = load(b, index, indices, k);
+            let (column, inside) = named_column(b, named, limit, site);
+            b.if_then(inside, |b| each(b, bases, k, column));
+        });
+    });
+}
+
 fn split_last(extents: Vec<Value>) -> (Vec<Value>, Value) {
     let mut rows = extents;
     // The type rule has checked that there is a dimension.
@@ -109,18 +140,10 @@ fn gather<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<
     let limit = l.tile_type(op.operands[0]).valid[last];
     let limit = l.extent(b, limit);
     let site = l.site(op.loc, "an index is outside the row");
-    let (rows, columns) = split_last(l.extents(b, &ty.valid));
-    for_rows(b, &rows, &mut |b, rows| {
-        let (from, indices, to) = (row_of(b, &x, rows), row_of(b, &index, rows), row_of(b, &out, rows));
-        let zero = b.index(0);
-        b.for_each(zero, columns, 1, |b, k| {
-            let named = load(b, &index, indices, k);
-            let (column, inside) = named_column(b, named, limit, site);
-            b.if_then(inside, |b| {
-                let value = load(b, &x, from, column);
-                store(b, value, &out, to, k);
-            });
-        });
+    let counts = l.extents(b, &ty.valid);
+    for_named(b, counts, (&index, limit, site), [&x, &out], &mut |b, [from, to], k, column| {
+        let value = load(b, &x, from, column);
+        store(b, value, &out, to, k);
     });
     cost::add_elements(l, &ty.valid, MOVE);
     l.define(state, result, Tile::Memory(out));
@@ -145,32 +168,14 @@ fn scatter<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState
     let last = whole.rank() - 1;
     let limit = l.extent(b, whole.dims[last]);
     let site = l.site(op.loc, "an index is outside the row");
-    let mut counts = Vec::new();
-    for axis in 0..=last {
-        let mut counted = |l: &mut Lowering<'f>, ty: &crate::ir::TileType| {
-            let valid = l.extent(b, ty.valid[axis]);
-            if axis < last && ty.dims[axis] != whole.dims[axis] {
-                let all = l.extent(b, whole.dims[axis]);
-                b.mul(valid, all)
-            } else {
-                valid
-            }
-        };
-        let (a, c) = (counted(l, index_ty), counted(l, source_ty));
-        counts.push(b.min(a, c));
-    }
-    let (rows, columns) = split_last(counts);
-    for_rows(b, &rows, &mut |b, rows| {
-        let (indices, from, to) = (row_of(b, &index, rows), row_of(b, &source, rows), row_of(b, &out, rows));
-        let zero = b.index(0);
-        b.for_each(zero, columns, 1, |b, k| {
-            let named = load(b, &index, indices, k);
-            let (column, inside) = named_column(b, named, limit, site);
-            b.if_then(inside, |b| {
-                let value = load(b, &source, from, k);
-                store(b, value, &out, to, column);
-            });
-        });
+    let counts = (0..=last).map(|axis| {
+        let [a, c] = [index_ty, source_ty].map(|ty| counted(l, b, ty, whole, axis));
+        b.min(a, c)
+    });
+    let counts = counts.collect();
+    for_named(b, counts, (&index, limit, site), [&source, &out], &mut |b, [from, to], k, column| {
+        let value = load(b, &source, from, k);
+        store(b, value, &out, to, column);
     });
     cost::add_elements(l, &index_ty.valid, MOVE);
 }
