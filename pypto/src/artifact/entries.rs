@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::ArtifactError;
-use super::load::read_manifest;
+use super::load::{read_manifest, read_versioned};
 use super::manifest::check_path;
 use super::program::CompiledProgram;
 use super::save::numbered;
@@ -161,30 +161,9 @@ fn damaged(directory: &Path, reason: String) -> ArtifactError {
 }
 
 fn read_index(directory: &Path) -> Result<Index, ArtifactError> {
-    let path = directory.join(ENTRIES);
-    let metadata = match std::fs::symlink_metadata(&path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(ArtifactError::NoEntries(directory.to_owned()));
-        }
-        Err(error) => return Err(ArtifactError::io("read", &path, &error)),
+    let Some(index) = read_versioned::<Index>(&directory.join(ENTRIES), SCHEMA, MAX_BYTES)? else {
+        return Err(ArtifactError::NoEntries(directory.to_owned()));
     };
-    if !metadata.is_file() {
-        return Err(damaged(directory, "it is no plain file".to_owned()));
-    }
-    if metadata.len() > MAX_BYTES {
-        return Err(damaged(directory, format!("it is {} bytes long", metadata.len())));
-    }
-    let bytes = std::fs::read(&path).map_err(|e| ArtifactError::io("read", &path, &e))?;
-    #[derive(Deserialize)]
-    struct Versioned {
-        schema: u64,
-    }
-    let Versioned { schema } = serde_json::from_slice(&bytes).map_err(|error| damaged(directory, error.to_string()))?;
-    if schema != u64::from(SCHEMA) {
-        return Err(ArtifactError::Schema { path, found: schema, known: SCHEMA });
-    }
-    let index: Index = serde_json::from_slice(&bytes).map_err(|error| damaged(directory, error.to_string()))?;
     let refused = |record: &Record, reason: &str| ArtifactError::Path {
         directory: directory.to_owned(),
         file: record.directory.clone(),

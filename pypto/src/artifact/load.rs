@@ -6,6 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
 use super::error::ArtifactError;
 use super::executable::{Accelerator, HostExecutable};
 use super::manifest::{FileRecord, MANIFEST, MAX_MANIFEST_BYTES, MAX_TOTAL_BYTES, Manifest, SCHEMA};
@@ -81,33 +83,13 @@ impl CompiledProgram {
 /// What is wrong with it.
 pub fn read_manifest(directory: &Path) -> Result<Manifest, ArtifactError> {
     let path = directory.join(MANIFEST);
-    let metadata = match std::fs::symlink_metadata(&path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(match super::entries::names(directory) {
-                Some(entries) => ArtifactError::Several { directory: directory.to_owned(), entries },
-                None => ArtifactError::Missing(directory.to_owned()),
-            });
-        }
-        Err(error) => return Err(ArtifactError::io("read", &path, &error)),
+    let Some(manifest) = read_versioned::<Manifest>(&path, SCHEMA, MAX_MANIFEST_BYTES)? else {
+        return Err(match super::entries::names(directory) {
+            Some(entries) => ArtifactError::Several { directory: directory.to_owned(), entries },
+            None => ArtifactError::Missing(directory.to_owned()),
+        });
     };
     let damaged = |reason: String| ArtifactError::Manifest { path: path.clone(), reason };
-    if !metadata.is_file() {
-        return Err(damaged("it is no plain file".to_owned()));
-    }
-    if metadata.len() > MAX_MANIFEST_BYTES {
-        return Err(damaged(format!("it is {} bytes long", metadata.len())));
-    }
-    let bytes = std::fs::read(&path).map_err(|e| ArtifactError::io("read", &path, &e))?;
-    #[derive(serde::Deserialize)]
-    struct Versioned {
-        schema: u64,
-    }
-    let Versioned { schema } = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
-    if schema != u64::from(SCHEMA) {
-        return Err(ArtifactError::Schema { path, found: schema, known: SCHEMA });
-    }
-    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
     // Paths first: what is meant to harm deserves its name.
     manifest.check_paths().map_err(|(file, reason)| ArtifactError::Path {
         directory: directory.to_owned(),
@@ -122,6 +104,39 @@ pub fn read_manifest(directory: &Path) -> Result<Manifest, ArtifactError> {
         return Err(damaged("its seal is not that of its contents".to_owned()));
     }
     Ok(manifest)
+}
+
+/// What a plain file of JSON holds, if its `schema` is the known one and it is not too long; `None` where no file is.
+///
+/// # Errors
+/// What is wrong with it, or what the operating system refuses.
+pub(super) fn read_versioned<T: DeserializeOwned>(
+    path: &Path,
+    known: u32,
+    max_bytes: u64,
+) -> Result<Option<T>, ArtifactError> {
+    let metadata = match std::fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(ArtifactError::io("read", path, &error)),
+    };
+    let damaged = |reason: String| ArtifactError::Manifest { path: path.to_owned(), reason };
+    if !metadata.is_file() {
+        return Err(damaged("it is no plain file".to_owned()));
+    }
+    if metadata.len() > max_bytes {
+        return Err(damaged(format!("it is {} bytes long", metadata.len())));
+    }
+    let bytes = std::fs::read(path).map_err(|e| ArtifactError::io("read", path, &e))?;
+    #[derive(serde::Deserialize)]
+    struct Versioned {
+        schema: u64,
+    }
+    let Versioned { schema } = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+    if schema != u64::from(known) {
+        return Err(ArtifactError::Schema { path: path.to_owned(), found: schema, known });
+    }
+    serde_json::from_slice(&bytes).map(Some).map_err(|e| damaged(e.to_string()))
 }
 
 fn read(directory: &Path, manifest: Manifest) -> Result<CompiledProgram, ArtifactError> {

@@ -1,6 +1,6 @@
 //! Hints on performance: what a compilation found that costs time, and where. `report/perf_hints.log` has one a line.
 //!
-//! PH001, PH002 and PH004 to PH006 tell facts of the code, which are known once it is made. PH003 tells one of a program, and the phase of the
+//! PH001, PH002 and PH004 to PH007 tell facts of the code, which are known once it is made. PH003 tells one of a program, and the phase of the
 //! settings says which: as it was written, after each of the passes, or after all of them.
 
 use std::fmt;
