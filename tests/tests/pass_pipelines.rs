@@ -63,7 +63,7 @@ fn a_pipeline_of_ones_own_runs_dumps_and_tells() {
     let mut dumps: Vec<String> =
         std::fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     dumps.sort();
-    assert_eq!(dumps, ["00_frontend.ir", "01_after_dce.ir", "02_after_rename.ir"]);
+    assert_eq!(dumps, ["00_frontend.ir", "01_after_dce.ir", "02_after_rename.ir", "index.txt"]);
     let last = std::fs::read_to_string(place.path().join("02_after_rename.ir")).unwrap();
     assert!(last.starts_with("program \"p_renamed\"") && !last.contains("add") && !last.contains("loc("), "{last}");
 }

@@ -12,13 +12,16 @@ use crate::kernels::{ffn, softmax};
 use crate::measure::interleaved;
 use crate::{Line, Outcome, line, pattern};
 
-/// The least CPU time of several runs, in milliseconds.
-fn cpu_time(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
-    let mut best = f64::INFINITY;
+/// The least CPU time of several runs with each of some configurations, in milliseconds. They take turns, so that what the
+/// file system remembers of the files that were just replaced costs all of them the same.
+fn cpu_times<const N: usize>(configs: &[RunConfig; N], run: impl Fn(&RunConfig) -> Result<()>) -> Result<[f64; N]> {
+    let mut best = [f64::INFINITY; N];
     for _ in 0..20 {
-        let before = cpu_milliseconds();
-        run()?;
-        best = best.min(cpu_milliseconds() - before);
+        for (config, best) in configs.iter().zip(&mut best) {
+            let before = cpu_milliseconds();
+            run(config)?;
+            *best = best.min(cpu_milliseconds() - before);
+        }
     }
     Ok(best)
 }
@@ -41,11 +44,9 @@ fn configs(directory: &Path) -> Result<[RunConfig; 3]> {
 
 fn compilation(name: &str, bar: (f64, &'static str), compile: impl Fn(&RunConfig) -> Result<()>) -> Result<Vec<Line>> {
     let directory = std::env::temp_dir().join(format!("pypto-bench-ascend-{}", std::process::id()));
-    let [memory, written, dumps] = configs(&directory)?;
-    let times = [memory, written, dumps].map(|config| cpu_time(|| compile(&config)));
+    let times = cpu_times(&configs(&directory)?, compile);
     let _ = std::fs::remove_dir_all(&directory);
-    let [memory, written, dumps] = times;
-    let (memory, written, dumps) = (memory?, written?, dumps?);
+    let [memory, written, dumps] = times?;
     let measured = format!("{memory:.2} ms of CPU, {written:.2} ms with its files");
     let ratio = dumps / written;
     Ok(vec![

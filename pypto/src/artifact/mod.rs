@@ -8,7 +8,7 @@
 //! manifest.json              what it is, its parameters and kernels, every file with size and hash
 //! ir/program.ir, lowered.ir  the program before and after the passes
 //! kernels/NN_name.o          machine code; .ll and .lir: what it was made from
-//! passes_dump/NN_after_X.ir  where dumps were asked for
+//! passes_dump/NN_after_X.ir  where dumps were asked for: after every pass that changes the program; index.txt names all
 //! report/                    times of passes, warnings
 //! debug/run.sh               runs it again; beside it, saved inputs and outputs, which are not part of the artifact
 //! ```

@@ -4,6 +4,8 @@
 //! not wait for each other: the last one wins whole. Files in the target that no artifact owns move along; what runs of the
 //! old artifact left there does not.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::entries::{DIRECTORY, ENTRIES};
@@ -25,6 +27,8 @@ const ATTEMPTS: usize = 100;
 pub struct Staging {
     claim: Claim,
     target: PathBuf,
+    /// Directories in it that are there, relative.
+    made: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Staging {
@@ -38,7 +42,7 @@ impl Staging {
         let parent = target.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(parent).map_err(|e| ArtifactError::io("make the directory", parent, &e))?;
         let claim = Claim::directory(&target).map_err(|e| ArtifactError::io("make a directory in", parent, &e))?;
-        Ok(Staging { claim, target })
+        Ok(Staging { claim, target, made: RefCell::default() })
     }
 
     /// Where it is until it is published.
@@ -53,8 +57,10 @@ impl Staging {
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
         let file = self.claim.path().join(path);
         let refused = |e| ArtifactError::io("write", &file, &e);
-        if let Some(parent) = file.parent() {
-            std::fs::create_dir_all(parent).map_err(refused)?;
+        let parent = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty());
+        if let Some(parent) = parent.filter(|parent| !self.made.borrow().contains(*parent)) {
+            std::fs::create_dir_all(self.claim.path().join(parent)).map_err(refused)?;
+            self.made.borrow_mut().insert(parent.to_owned());
         }
         let mut open = std::fs::File::create(&file).map_err(refused)?;
         std::io::Write::write_all(&mut open, bytes).map_err(refused)?;
@@ -88,7 +94,7 @@ impl Staging {
         let refused = |e| ArtifactError::io("replace", &self.target, &e);
         let directory = self.claim.path();
         keep_foreign(&self.target, directory)?;
-        sync_tree(directory).map_err(refused)?;
+        sync_tree(directory, &EXPLANATIONS).map_err(refused)?;
         for _ in 0..ATTEMPTS {
             match rename_new(directory, &self.target) {
                 Ok(()) => return self.published(),
@@ -112,12 +118,14 @@ impl Staging {
     }
 }
 
-/// Waits until the names in a directory and below are on disk.
-fn sync_tree(directory: &Path) -> std::io::Result<()> {
+/// Waits until the names in a directory and below are on disk; not in the directories of it that are `skipped`.
+fn sync_tree(directory: &Path, skipped: &[&str]) -> std::io::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sync_tree(&entry.path())?;
+        let name = entry.file_name();
+        let is_skipped = skipped.iter().any(|skipped| Some(skipped.trim_end_matches('/')) == name.to_str());
+        if entry.file_type()?.is_dir() && !is_skipped {
+            sync_tree(&entry.path(), &[])?;
         }
     }
     sync_directory(directory)

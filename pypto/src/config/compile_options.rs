@@ -84,7 +84,8 @@ pub struct CompileOptions {
     /// Which passes run. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<OptimizationStrategy>,
-    /// Dumps of the program into `passes_dump/` of the artifact. Default: none.
+    /// Dumps of the program into `passes_dump/` of the artifact, after every pass that changes it; `index.txt` there names all
+    /// passes. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dump_passes: Option<PassDumpLevel>,
     /// Dumps of the passes of ptoas. Ascend alone.

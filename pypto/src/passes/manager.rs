@@ -1,28 +1,16 @@
 //! Runs passes in order: checks what each requires, times it, dumps and verifies after it, and tells whoever listens.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use super::dumps::DumpSink;
+use super::dumps::Dumps;
 use super::list::{Pass, PassContext, Property};
 use crate::config::VerificationLevel;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, codes};
 use crate::ir::text::{PrintOptions, canonicalize, parse, print};
 use crate::ir::{Program, verify};
-use crate::staged::write_whole;
-
-/// Where dumps go.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum DumpSink {
-    /// No dumps.
-    #[default]
-    Nowhere,
-    /// Into [`PassReport::dumps`].
-    Memory,
-    /// Into files `00_frontend.ir`, `01_after_inline.ir`, .. of a directory, which is made where missing.
-    Directory(PathBuf),
-}
 
 /// Is told of every pass: to measure, to look for something, to stop a debugger at.
 ///
@@ -82,7 +70,7 @@ impl Default for PassOptions {
 pub struct PassReport {
     /// Per pass, in order, its name and time.
     pub timings: Vec<(&'static str, Duration)>,
-    /// File names and texts, where dumps go to memory.
+    /// File names and texts, where dumps go to memory: of every pass that changed the program, and the index.
     pub dumps: Vec<(String, String)>,
 }
 
@@ -122,10 +110,25 @@ impl PassManager {
     /// invalid; a dump that cannot be written.
     pub fn run_passes(&self, program: &mut Program) -> Result<PassReport, Diagnostics> {
         let mut report = PassReport::default();
+        let mut dumps = Dumps::new(&self.options.dump, PrintOptions { locations: self.options.locations });
+        let ran = self.dumped_passes(program, &mut report, &mut dumps);
+        // After a failure, too: that is when dumps are read.
+        let dumped = dumps.finish().map_err(|message| unwritten(program, message));
+        ran?;
+        report.dumps = dumped?;
+        Ok(report)
+    }
+
+    fn dumped_passes(
+        &self,
+        program: &mut Program,
+        report: &mut PassReport,
+        dumps: &mut Dumps<'_>,
+    ) -> Result<(), Diagnostics> {
         let before = &self.passes[..self.passed];
         let mut established: BTreeSet<Property> = before.iter().flat_map(|pass| pass.establishes).copied().collect();
         let name = before.last().map_or("frontend", |pass| pass.name);
-        self.after(name, self.passed, program, &established, &mut report)?;
+        self.after(name, self.passed, program, &established, dumps)?;
         for (index, pass) in self.passes.iter().enumerate().skip(self.passed) {
             if let Some(missing) = pass.requires.iter().find(|p| !established.contains(*p)) {
                 let message =
@@ -139,9 +142,9 @@ impl PassManager {
             report.timings.push((pass.name, duration));
             self.instruments.iter().for_each(|i| i.after(pass, program, duration));
             established.extend(pass.establishes);
-            self.after(pass.name, index + 1, program, &established, &mut report)?;
+            self.after(pass.name, index + 1, program, &established, dumps)?;
         }
-        Ok(report)
+        Ok(())
     }
 
     fn after(
@@ -150,9 +153,9 @@ impl PassManager {
         number: usize,
         program: &Program,
         established: &BTreeSet<Property>,
-        report: &mut PassReport,
+        dumps: &mut Dumps<'_>,
     ) -> Result<(), Diagnostics> {
-        self.dump(name, number, program, report)?;
+        dumps.after(name, number, program).map_err(|message| unwritten(program, message))?;
         if self.options.verify == VerificationLevel::None {
             return Ok(());
         }
@@ -165,27 +168,6 @@ impl PassManager {
         }
         if self.options.verify == VerificationLevel::Roundtrip {
             check_text(program, name).map_err(|message| internal(program, message))?;
-        }
-        Ok(())
-    }
-
-    fn dump(&self, name: &str, number: usize, program: &Program, report: &mut PassReport) -> Result<(), Diagnostics> {
-        let after = if number == 0 { "" } else { "after_" };
-        let file = format!("{number:02}_{after}{name}.ir");
-        let options = PrintOptions { locations: self.options.locations };
-        match &self.options.dump {
-            DumpSink::Nowhere => {}
-            DumpSink::Memory => report.dumps.push((file, print(program, options))),
-            DumpSink::Directory(directory) => {
-                let path = directory.join(file);
-                let text = print(program, options);
-                std::fs::create_dir_all(directory).and_then(|()| write_whole(&path, text.as_bytes())).map_err(
-                    |error| {
-                        internal(program, format!("cannot write dump `{}`: {error}", path.display()))
-                            .with_severity(Severity::Error)
-                    },
-                )?;
-            }
         }
         Ok(())
     }
@@ -206,6 +188,11 @@ fn check_text(program: &Program, pass: &str) -> Result<(), String> {
 
 fn noted(errors: Diagnostics, note: &str) -> Diagnostics {
     Diagnostics(errors.0.into_iter().map(|e| e.note(note)).collect())
+}
+
+/// A dump that cannot be written.
+fn unwritten(program: &Program, message: String) -> Diagnostic {
+    internal(program, message).with_severity(Severity::Error)
 }
 
 /// A fault of the compiler, placed at the program's entry for want of a better place.
@@ -239,9 +226,11 @@ mod tests {
     fn dumps_are_numbered_and_parse() {
         let report = run(vec![&list::INLINE, &list::DCE]).unwrap();
         let names: Vec<&str> = report.dumps.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["00_frontend.ir", "01_after_inline.ir", "02_after_dce.ir"]);
-        assert!(report.dumps.iter().all(|(name, text)| parse(text, name).is_ok()));
-        assert!(!report.dumps[2].1.contains("add"));
+        assert_eq!(names, ["00_frontend.ir", "02_after_dce.ir", "index.txt"]);
+        assert!(report.dumps[..2].iter().all(|(name, text)| parse(text, name).is_ok()));
+        assert!(!report.dumps[1].1.contains("add"));
+        let index = &report.dumps[2].1;
+        assert_eq!(index, "00 frontend: 00_frontend.ir\n01 inline: changed nothing\n02 dce: 02_after_dce.ir\n");
         assert_eq!(report.timings.len(), 2);
     }
 }

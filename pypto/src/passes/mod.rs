@@ -9,6 +9,7 @@ pub mod cse;
 pub mod dce;
 pub mod definitions;
 pub mod disjoint;
+pub mod dumps;
 pub mod effects;
 pub mod extract;
 pub mod flat_loops;

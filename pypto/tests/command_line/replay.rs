@@ -46,7 +46,7 @@ fn edited_programs_are_compiled_from_there_on() {
     let stages = [
         ("ir/lowered.ir", "no pass runs"),
         ("ir/program.ir", "passes run from `flatten_dispatch` on"),
-        ("passes_dump/01_after_flatten_dispatch.ir", "passes run from `inline` on"),
+        ("passes_dump/12_after_tensor_tiling.ir", "passes run from `fold_accumulate` on"),
     ];
     for (file, said) in stages {
         let place = tempfile::tempdir().unwrap();
@@ -64,6 +64,10 @@ fn edited_programs_are_compiled_from_there_on() {
         let (code, out, error) = pypto(&[&"replay", &directory, &"--golden", &golden, &"--write"]);
         assert!(code == 0 && out.contains("  written   "), "{out}{error}");
         CompiledProgram::from_dir(&directory).unwrap();
+        let index = std::fs::read_to_string(directory.join("passes_dump/index.txt")).unwrap();
+        let dumped = index.lines().filter_map(|line| line.split(": ").nth(1)).filter(|name| name.ends_with(".ir"));
+        assert!(dumped.clone().all(|name| directory.join("passes_dump").join(name).is_file()), "{index}");
+        assert_eq!(dumped.count() + 1, std::fs::read_dir(directory.join("passes_dump")).unwrap().count(), "{index}");
         let (code, out, _) = pypto(&[&"replay", &directory, &"--golden", &golden]);
         assert!(code == 0 && out.starts_with("nothing was edited"), "{out}");
     }

@@ -14,6 +14,7 @@ use crate::compile::{CompileOptions, Settings, engine};
 use crate::config::PassDumpLevel;
 use crate::ir::text::parse;
 use crate::ir::{Program, verify};
+use crate::passes::dumps::{INDEX, joined_index, number_of};
 
 /// The artifact after its edits.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Rebuilt {
     files: Vec<(String, Vec<u8>)>,
     /// Whether the kernels' listings are all among them.
     relisted: bool,
+    /// The pass from which on dumps were made anew, by number.
+    dumped_from: Option<usize>,
 }
 
 /// Makes anew what follows from the edits, in memory.
@@ -41,9 +44,9 @@ pub fn rebuild(present: &PresentArtifact, changes: &Changes) -> Result<Rebuilt, 
     }
     let mut notes: Vec<String> =
         changes.others.iter().map(|file| format!("{file} was edited: nothing is made from it")).collect();
-    let (mut executable, mut files, mut build) = match &changes.program {
+    let (mut executable, mut files, mut build, dumped_from) = match &changes.program {
         Some((path, stage)) => of_program(present, path, stage, &mut notes)?,
-        None => (present.executable(program(present, &manifest.program)?), Vec::new(), manifest.build),
+        None => (present.executable(program(present, &manifest.program)?), Vec::new(), manifest.build, None),
     };
     let relisted = changes.program.is_some();
     let here = engine(manifest.platform).machine();
@@ -75,7 +78,8 @@ pub fn rebuild(present: &PresentArtifact, changes: &Changes) -> Result<Rebuilt, 
     let program = CompiledProgram::of_build(executable, manifest.platform, here, source, &fixed);
     build = build.or(manifest.build);
     let edited = changes.change_code() || !changes.others.is_empty();
-    Ok(Rebuilt { program: program.at(present.directory.clone()), edited, notes, build, files, relisted })
+    let program = program.at(present.directory.clone());
+    Ok(Rebuilt { program, edited, notes, build, files, relisted, dumped_from })
 }
 
 /// The artifact of an accelerator, which is not rebuilt.
@@ -85,7 +89,7 @@ fn of_accelerator(present: &PresentArtifact) -> Result<Rebuilt, ReplayError> {
     }
     let program = CompiledProgram::from_dir(&present.directory)?;
     let (notes, build) = (vec!["nothing was edited".to_owned()], present.manifest.build);
-    Ok(Rebuilt { program, edited: false, notes, build, files: Vec::new(), relisted: false })
+    Ok(Rebuilt { program, edited: false, notes, build, files: Vec::new(), relisted: false, dumped_from: None })
 }
 
 /// The artifact as it was built, as long as the files it runs from are as they were written.
@@ -106,7 +110,7 @@ pub(in crate::tools) fn original(present: &PresentArtifact) -> Result<Option<Com
     Ok(Some(CompiledProgram::of_build(executable, platform, machine, None, &present.fixed_scalars())))
 }
 
-type Parts = (HostExecutable, Vec<(String, Vec<u8>)>, Option<BuildRecord>);
+type Parts = (HostExecutable, Vec<(String, Vec<u8>)>, Option<BuildRecord>, Option<usize>);
 
 /// Passes and code from a program on.
 fn of_program(
@@ -135,11 +139,18 @@ fn of_program(
     let from = if passed == names.len() { "all passes" } else { names.get(passed).copied().unwrap_or("frontend") };
     let what = if passed == names.len() { "no pass runs".to_owned() } else { format!("passes run from `{from}` on") };
     notes.push(format!("{path} was edited: {what}, and {}", code_note(&executable, &listings, present)));
-    let mut files: Vec<(String, Vec<u8>)> =
-        dumps.into_iter().map(|(name, text)| (format!("passes_dump/{name}"), text.into_bytes())).collect();
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for (name, text) in dumps {
+        let path = format!("passes_dump/{name}");
+        let text = match name == INDEX {
+            true => joined_index(&String::from_utf8_lossy(present.bytes(&path)), &text, passed),
+            false => text,
+        };
+        files.push((path, text.into_bytes()));
+    }
     let kernels: Vec<String> = executable.kernels.iter().map(|kernel| kernel.name.clone()).collect();
     files.extend(listing_files(&kernels, listings));
-    Ok((executable, files, Some(build_record(&settings))))
+    Ok((executable, files, Some(build_record(&settings)), Some(passed)))
 }
 
 /// Which kernels are compiled and which keep their objects.
@@ -227,6 +238,11 @@ fn settings(present: &PresentArtifact, notes: &mut Vec<String>) -> Result<Settin
     Ok(Settings::of(&options)?)
 }
 
+/// The number of the pass that a file is the dump of.
+fn dump_number(path: &str) -> Option<usize> {
+    path.strip_prefix("passes_dump/").and_then(number_of)
+}
+
 impl Rebuilt {
     /// Puts the rebuilt artifact in the place of the edited one.
     ///
@@ -240,6 +256,8 @@ impl Rebuilt {
                 || path == RUN_SCRIPT
                 || path.starts_with("kernels/") && (self.relisted || path.ends_with(".o"))
                 || self.files.iter().any(|(made, _)| made == path)
+                // A pass that changed something then may change nothing now.
+                || dump_number(path).zip(self.dumped_from).is_some_and(|(number, from)| number >= from)
         };
         let kept = present.files.iter().filter(|(path, _)| !saved_again(path));
         let mut files: Vec<(String, Vec<u8>)> = kept.map(|(path, file)| (path.clone(), file.bytes.clone())).collect();
