@@ -1,4 +1,4 @@
-//! `cargo bench -p pypto`: the speed and memory that the project promises, as ratios inside one run, each with its bar.
+//! `cargo bench -p pypto --bench host`: the speed and memory that the project promises, as ratios inside one run, each with its bar.
 //!
 //! Run it on an idle machine. Names given as arguments select checks that contain them.
 

@@ -1,0 +1,70 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments {
+    /// Only rows whose name contains one of these.
+    pub filters: Vec<String>,
+    /// Where results go as JSON: a baseline for later runs.
+    pub json: Option<PathBuf>,
+    /// A file that an earlier run wrote: what got slower is named.
+    pub compare: Option<PathBuf>,
+    /// Fewer samples.
+    pub quick: bool,
+    /// Numbers of threads; 1 and 2 unless given.
+    pub threads: Vec<usize>,
+    /// No peers: only the project and the machine.
+    pub alone: bool,
+}
+
+pub const USAGE: &str = "\
+cargo bench -p pypto --bench peers -- [FILTER..] [OPTIONS]
+
+FILTER            rows whose name contains it; several are alternatives
+--threads N,..    numbers of threads (1,2)
+--quick           a fifth of the samples
+--alone           without peers
+--json FILE       writes the results, as a baseline
+--compare FILE    names what is slower than in such a file, beyond the noise; exit code 1 if something is
+PYPTO_PEERS_PYTHON is the Python whose libraries are peers; else it is python3";
+
+impl Arguments {
+    /// # Errors
+    /// What is wrong, to be shown with [`USAGE`].
+    pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
+        let mut arguments = Arguments { threads: vec![1, 2], ..Arguments::default() };
+        let mut words = words;
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or(format!("`{word}` needs a value"));
+            match word.as_str() {
+                // Cargo adds it.
+                "--bench" => {}
+                "--quick" => arguments.quick = true,
+                "--alone" => arguments.alone = true,
+                "--json" => arguments.json = Some(value()?.into()),
+                "--compare" => arguments.compare = Some(value()?.into()),
+                "--threads" => arguments.threads = thread_counts(&value()?)?,
+                option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
+                filter => arguments.filters.push(filter.to_owned()),
+            }
+        }
+        Ok(arguments)
+    }
+
+    pub fn wants(&self, name: &str) -> bool {
+        self.filters.is_empty() || self.filters.iter().any(|filter| name.contains(filter.as_str()))
+    }
+
+    /// How long a contender is measured.
+    pub fn budget(&self) -> Duration {
+        Duration::from_millis(if self.quick { 80 } else { 400 })
+    }
+}
+
+fn thread_counts(text: &str) -> Result<Vec<usize>, String> {
+    let counts = text.split(',').map(|word| word.parse().ok().filter(|n| *n >= 1));
+    counts.collect::<Option<_>>().ok_or(format!("`{text}` is not a list of numbers of threads"))
+}

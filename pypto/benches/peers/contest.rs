@@ -1,0 +1,137 @@
+//! One row: the project and its peers in turn, so that a slow moment of the machine meets all of them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::peer::Peer;
+use crate::timing::{Summary, slice};
+use crate::workload::Workload;
+
+/// A measured row. Times are seconds a call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    pub name: String,
+    pub threads: usize,
+    pub best: f64,
+    pub median: f64,
+    /// The least time that flops and bytes allow, and what sets it.
+    pub limit: f64,
+    pub limited_by: String,
+    /// Against f64, as a share of the largest value; and what is allowed.
+    pub error: f64,
+    pub tolerance: f64,
+    pub peers: Vec<PeerTime>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PeerTime {
+    pub name: String,
+    pub best: f64,
+    pub median: f64,
+}
+
+impl Row {
+    pub fn best_peer(&self) -> Option<&PeerTime> {
+        self.peers.iter().min_by(|a, b| a.best.total_cmp(&b.best))
+    }
+
+    /// Above 1 the project is faster than its best peer.
+    pub fn ratio(&self) -> Option<f64> {
+        self.best_peer().map(|peer| peer.best / self.best)
+    }
+
+    pub fn is_exact_enough(&self) -> bool {
+        self.error <= self.tolerance
+    }
+}
+
+/// Rounds of turns; each contender's time is cut into as many slices.
+const ROUNDS: u32 = 8;
+
+/// After this round, whoever is slower than the best by this factor is not asked again.
+const DROP: (u32, f64) = (1, 3.0);
+
+/// Between turns on several threads: workers of the last contender that wait for work without sleeping go to sleep.
+const PAUSE: Duration = Duration::from_millis(20);
+
+struct Opponent<'p> {
+    peer: &'p mut Peer,
+    names: Vec<String>,
+}
+
+/// Measures a row.
+///
+/// # Errors
+/// What the compiler or a call says. Peers that fail are left out.
+pub fn measure(
+    workload: &Workload,
+    machine: &Machine,
+    peers: &mut [Peer],
+    budget: Duration,
+) -> Result<Row, pypto::Error> {
+    let threads = machine.threads;
+    let mut own = (workload.prepare)(threads)?;
+    (own.call)()?;
+    let error = (own.error)();
+    let mut opponents: Vec<Opponent> = Vec::new();
+    for peer in peers {
+        let names = peer.prepare(workload.name).unwrap_or_default();
+        opponents.push(Opponent { peer, names });
+    }
+
+    let (mut ours, mut theirs): (Vec<f64>, Vec<(String, Vec<f64>)>) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        pause(threads);
+        ours.extend(slice(threads, budget / ROUNDS, &mut own.call)?);
+        for opponent in &mut opponents {
+            opponent.names.retain(|name| {
+                pause(threads);
+                let Ok(samples) = opponent.peer.sample(name, budget / ROUNDS) else { return false };
+                match theirs.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, all)) => all.extend(samples),
+                    None => theirs.push((name.clone(), samples)),
+                }
+                true
+            });
+        }
+        if round == DROP.0 {
+            drop_slow(&mut opponents, &theirs);
+        }
+    }
+
+    let summary = Summary::of(&ours);
+    let (limit, limited_by) = machine.limit(&workload.work);
+    let peers = theirs.into_iter().filter_map(|(name, samples)| {
+        let Summary { best, median } = Summary::of(&samples);
+        (!samples.is_empty()).then_some(PeerTime { name, best, median })
+    });
+    Ok(Row {
+        name: workload.name.to_owned(),
+        threads,
+        best: summary.best,
+        median: summary.median,
+        limit,
+        limited_by: limited_by.to_owned(),
+        error,
+        tolerance: workload.tolerance,
+        peers: peers.collect(),
+    })
+}
+
+fn pause(threads: usize) {
+    if threads > 1 {
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn least(samples: &[f64]) -> f64 {
+    samples.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn drop_slow(opponents: &mut [Opponent], times: &[(String, Vec<f64>)]) {
+    let best = times.iter().map(|(_, samples)| least(samples)).fold(f64::INFINITY, f64::min);
+    let slow = |name: &String| times.iter().any(|(n, samples)| n == name && least(samples) > DROP.1 * best);
+    opponents.iter_mut().for_each(|opponent| opponent.names.retain(|name| !slow(name)));
+}

@@ -1,0 +1,30 @@
+//! The rows of the table, a file for each family. Kernels are written as a user writes them; those that the library has
+//! are the library's.
+
+mod activation;
+mod attention;
+mod movement;
+mod normalization;
+mod order;
+mod product;
+mod reduction;
+mod small_call;
+
+use crate::workload::Workload;
+
+/// All of them, in the order of the table.
+pub fn all() -> Vec<Workload> {
+    [
+        product::workloads(),
+        normalization::workloads(),
+        activation::workloads(),
+        attention::workloads(),
+        reduction::workloads(),
+        movement::workloads(),
+        order::workloads(),
+        small_call::workloads(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
