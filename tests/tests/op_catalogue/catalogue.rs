@@ -23,7 +23,10 @@ kernel's own arithmetic on every target.
 Examples that run stand at the methods, in [tile/methods.rs](../pypto/src/language/tile/methods.rs),
 [tile/mod.rs](../pypto/src/language/tile/mod.rs), [tile/product.rs](../pypto/src/language/tile/product.rs) and
 [tensor/kernel.rs](../pypto/src/language/tensor/kernel.rs); rustdoc shows them. Methods of tiles exist on tensors, too.
-The numeric contract is [numerics.md](numerics.md).
+The numeric contract is [numerics.md](numerics.md). An error is the largest of a result in `f32`, in units in the last place of
+the exact one, over all of `f32`, and is measured (`cargo test -p pypto-tests --test accuracy`); where there is none, results
+are exact, or what the row says. Results in `f16` and `bf16` are those of `f32`, rounded once. On Ascend targets, functions
+without an instruction have another error: [ascend.md](ascend.md).
 ";
 
 /// The classes in the order of the page.
@@ -56,13 +59,23 @@ pub fn text() -> String {
     for class in CLASSES {
         let (title, rule) = described(class);
         let _ = write!(page, "\n## {title}\n\n{rule}\n\n");
-        page.push_str("| op | operands | attributes | element types | written | a2a3 | a5 | what it does |\n");
-        page.push_str("|---|---|---|---|---|---|---|---|\n");
+        let error = if has_errors(class) { [" error |", "---|"] } else { [""; 2] };
+        let _ = writeln!(
+            page,
+            "| op | operands | attributes | element types |{} written | a2a3 | a5 | what it does |",
+            error[0]
+        );
+        let _ = writeln!(page, "|---|---|---|---|{}---|---|---|---|", error[1]);
         for kind in OpKind::ALL.iter().copied().filter(|kind| kind.class() == class) {
             page.push_str(&row(kind));
         }
     }
     page
+}
+
+/// Whether some operation of the class has an error bound.
+fn has_errors(class: Class) -> bool {
+    OpKind::ALL.iter().any(|kind| kind.class() == class && kind.info().ulps.is_some())
 }
 
 /// Title and type rule of a class.
@@ -144,16 +157,14 @@ fn row(kind: OpKind) -> String {
     let operands: Vec<String> = info.operands.iter().map(|name| format!("`{name}`")).collect();
     let targets = target::ALL.map(|target| taken(kind, target));
     let semantics = info.doc.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
-    let cells = [
-        format!("`{}`", info.name),
-        operands.join(", "),
-        attributes(kind).to_owned(),
-        elements(info.dtypes),
-        surface::written(kind).unwrap_or_default(),
-        targets[0].clone(),
-        targets[1].clone(),
-        semantics,
-    ];
+    let mut cells =
+        vec![format!("`{}`", info.name), operands.join(", "), attributes(kind).to_owned(), elements(info.dtypes)];
+    if has_errors(info.class) {
+        cells.push(info.ulps.map_or(String::new(), |bound| bound.to_string()));
+    }
+    cells.push(surface::written(kind).unwrap_or_default());
+    cells.extend(targets);
+    cells.push(semantics);
     format!("| {} |\n", cells.join(" | "))
 }
 

@@ -86,23 +86,31 @@ value_methods! { unary;
     abs = Abs, "[-1.5f32, 2.0]" => "[1.5f32, 2.0]";
     /// `1 / x`. Floats.
     recip = Recip, "[2.0f32, -4.0]" => "[0.5f32, -0.25]";
-    /// e to the power of x, within 2 ULP. Floats.
+    /// e to the power of x. Floats.
     exp = Exp, "[0.0f32, f32::NEG_INFINITY]" => "[1.0f32, 0.0]";
-    /// Natural logarithm, within 2 ULP; NaN for negative numbers. Floats.
+    /// 2 to the power of x; exact for integers. Floats.
+    exp2 = Exp2, "[3.0f32, -1.0]" => "[8.0f32, 0.5]";
+    /// e to the power of x, minus 1: accurate near 0, too. Floats.
+    expm1 = Expm1, "[0.0f32, 1e-9]" => "[0.0f32, 1e-9]";
+    /// Natural logarithm; NaN for negative numbers. Floats.
     log = Log, "[1.0f32, 0.0]" => "[0.0f32, f32::NEG_INFINITY]";
+    /// Binary logarithm; exact for powers of two, NaN for negative numbers. Floats.
+    log2 = Log2, "[8.0f32, 0.5]" => "[3.0f32, -1.0]";
+    /// Natural logarithm of 1 + x, accurate near 0, too; NaN below -1. Floats.
+    log1p = Log1p, "[0.0f32, 1e-9]" => "[0.0f32, 1e-9]";
     /// Square root, correctly rounded. Floats.
     sqrt = Sqrt, "[9.0f32, 2.25]" => "[3.0f32, 1.5]";
     /// `1 / sqrt(x)`: two correctly rounded operations. Floats.
     rsqrt = Rsqrt, "[4.0f32, 0.25]" => "[0.5f32, 2.0]";
-    /// Hyperbolic tangent, within 2 ULP. Floats.
+    /// Hyperbolic tangent. Floats.
     tanh = Tanh, "[0.0f32, 50.0]" => "[0.0f32, 1.0]";
-    /// Error function, within 2 ULP. Floats.
+    /// Error function. Floats.
     erf = Erf, "[0.0f32, 50.0]" => "[0.0f32, 1.0]";
     /// `1 / (1 + exp(-x))`. Floats.
     sigmoid = Sigmoid, "[0.0f32, 200.0]" => "[0.5f32, 1.0]";
-    /// Sine of an angle in radians. Floats.
+    /// Sine of an angle in radians, of any size. Floats.
     sin = Sin, "[0.0f32, -0.0]" => "[0.0f32, -0.0]";
-    /// Cosine of an angle in radians. Floats.
+    /// Cosine of an angle in radians, of any size. Floats.
     cos = Cos, "[0.0f32, -0.0]" => "[1.0f32, 1.0]";
     /// `max(x, 0)`; NaN stays. Signed types.
     relu = Relu, "[-3i32, 4]" => "[0i32, 4]";

@@ -39,20 +39,51 @@ pub fn exp<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
     scale(m, mantissa, exponent)
 }
 
+/// e^x - 1, at most 1.5 ULP, near 0 too; keeps the sign of 0. -1 for -inf, +inf from 88.72284 on.
+#[inline(always)]
+pub fn expm1<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
+    // Outside these bounds the result is -1 or infinite anyway. NaN passes.
+    let inside = clamp(m, x, -30.0, 89.0);
+    let (above_one, exponent) = exp_above_one(m, inside);
+    // 2^n (1 + a) - 1 = 2 (2^(n-1) a + (2^(n-1) - 1/2)): 2^128 would be too large.
+    let one = m.i(1);
+    let exponent = m.isub(exponent, one);
+    let power = power_of_two(m, exponent);
+    let (half, two) = (m.f(0.5), m.f(2.0));
+    let whole = m.sub(power, half);
+    let sum = m.fma(power, above_one, whole);
+    let value = m.mul(sum, two);
+    itself_near_zero(m, x, value)
+}
+
+/// x where it is so small that the function is x, else the value.
+#[inline(always)]
+fn itself_near_zero<B: MathBuilder>(m: &mut B, x: B::F, value: B::F) -> B::F {
+    let (size, tiny) = (m.abs(x), m.f(1e-10));
+    let is_tiny = m.lt(size, tiny);
+    m.select(is_tiny, x, value)
+}
+
 /// e^x as a number near 1 and an exponent of two.
 #[inline(always)]
 pub(super) fn exp_parts<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::I) {
+    let (above_one, exponent) = exp_above_one(m, x);
+    let one = m.f(1.0);
+    (m.add(one, above_one), exponent)
+}
+
+/// e^x = 2^exponent * (1 + above one).
+#[inline(always)]
+fn exp_above_one<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::I) {
     let (log2_e, rounder) = (m.f(LOG2_E), m.f(ROUNDER));
     let shifted = m.fma(x, log2_e, rounder);
     let n = m.sub(shifted, rounder);
     let (high, low) = (m.f(-LN_2_HIGH), m.f(-LN_2_LOW));
     let r = m.fma(n, high, x);
     let r = m.fma(n, low, r);
-    let one = m.f(1.0);
     let p = m.polynomial(r, &EXP);
     let square = m.mul(r, r);
-    let above_one = m.fma(p, square, r);
-    (m.add(one, above_one), integer(m, shifted))
+    (m.fma(p, square, r), integer(m, shifted))
 }
 
 /// The integer that [`ROUNDER`] left in the low bits.
@@ -111,6 +142,26 @@ pub fn log<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
     let sum = m.add(f, tail);
     let value = m.fma(exponent, ln_2, sum);
     log_specials(m, x, value)
+}
+
+/// ln(1 + x), at most 1.5 ULP, near 0 too; keeps the sign of 0. -inf for -1, NaN below.
+#[inline(always)]
+pub fn log1p<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
+    let one = m.f(1.0);
+    let sum = m.add(x, one);
+    // What the sum lost: of two numbers, the smaller minus what of it is in the sum.
+    let (of_x, of_one) = (m.sub(sum, one), m.sub(sum, x));
+    let (lost_x, lost_one) = (m.sub(x, of_x), m.sub(one, of_one));
+    let x_is_larger = m.lt(one, x);
+    let lost = m.select(x_is_larger, lost_one, lost_x);
+    let share = m.div(lost, sum);
+    let (f, tail, exponent) = log_parts(m, sum);
+    let tail = m.add(tail, share);
+    let ln_2 = m.f(LN_2);
+    let near = m.add(f, tail);
+    let value = m.fma(exponent, ln_2, near);
+    let value = log_specials(m, sum, value);
+    itself_near_zero(m, x, value)
 }
 
 /// log2 x, at most 2 ULP; exact for powers of two. -inf for 0, NaN for negative x.

@@ -9,13 +9,14 @@
 
 mod exponential;
 mod hyperbolic;
+mod large_angle;
 mod scalar;
 mod trigonometric;
 
 #[cfg(test)]
 mod tests;
 
-pub use exponential::{exp, exp2, log, log2};
+pub use exponential::{exp, exp2, expm1, log, log1p, log2};
 pub use hyperbolic::{erf, sigmoid, tanh};
 pub use scalar::ScalarMath;
 pub use trigonometric::{cos, sin};
@@ -28,6 +29,9 @@ pub trait MathBuilder {
     type I: Copy;
     /// One truth value per lane.
     type M: Copy;
+
+    /// Whether [`MathBuilder::fma`] rounds once. Where it rounds twice, results differ in the last bits.
+    const FUSED: bool = true;
 
     /// The constant in every lane.
     fn f(&mut self, value: f32) -> Self::F;
@@ -55,6 +59,9 @@ pub trait MathBuilder {
     fn eq(&mut self, a: Self::F, b: Self::F) -> Self::M;
     /// a where the condition holds, else b.
     fn select(&mut self, condition: Self::M, a: Self::F, b: Self::F) -> Self::F;
+
+    /// `path` where the condition holds, else `value`. Conditions that no lane fulfils should cost little.
+    fn rarely(&mut self, condition: Self::M, value: Self::F, path: impl FnOnce(&mut Self) -> Self::F) -> Self::F;
 
     /// The integer constant in every lane.
     fn i(&mut self, value: i32) -> Self::I;
@@ -140,10 +147,14 @@ pub enum MathFn {
     Exp,
     /// 2^x.
     Exp2,
+    /// e^x - 1.
+    Expm1,
     /// Natural logarithm.
     Log,
     /// Binary logarithm.
     Log2,
+    /// Natural logarithm of 1 + x.
+    Log1p,
     /// Hyperbolic tangent.
     Tanh,
     /// Error function.
@@ -164,11 +175,13 @@ pub enum MathFn {
 
 impl MathFn {
     /// Every function.
-    pub const ALL: [MathFn; 12] = [
+    pub const ALL: [MathFn; 14] = [
         MathFn::Exp,
         MathFn::Exp2,
+        MathFn::Expm1,
         MathFn::Log,
         MathFn::Log2,
+        MathFn::Log1p,
         MathFn::Tanh,
         MathFn::Erf,
         MathFn::Sigmoid,
@@ -185,8 +198,10 @@ impl MathFn {
         match self {
             MathFn::Exp => exp(m, x),
             MathFn::Exp2 => exp2(m, x),
+            MathFn::Expm1 => expm1(m, x),
             MathFn::Log => log(m, x),
             MathFn::Log2 => log2(m, x),
+            MathFn::Log1p => log1p(m, x),
             MathFn::Tanh => tanh(m, x),
             MathFn::Erf => erf(m, x),
             MathFn::Sigmoid => sigmoid(m, x),

@@ -64,6 +64,10 @@ impl MathBuilder for ScalarMath {
         if condition { a } else { b }
     }
     #[inline(always)]
+    fn rarely(&mut self, condition: bool, value: f32, path: impl FnOnce(&mut Self) -> f32) -> f32 {
+        if condition { path(self) } else { value }
+    }
+    #[inline(always)]
     fn i(&mut self, value: i32) -> i32 {
         value
     }
@@ -140,5 +144,5 @@ fn map_plain(function: MathFn, values: &mut [f32]) {
             }
         };
     }
-    each!(Exp, Exp2, Log, Log2, Tanh, Erf, Sigmoid, Sin, Cos, Sqrt, Rsqrt, Recip);
+    each!(Exp, Exp2, Expm1, Log, Log2, Log1p, Tanh, Erf, Sigmoid, Sin, Cos, Sqrt, Rsqrt, Recip);
 }

@@ -57,7 +57,11 @@ macro_rules! math_functions {
 
 math_functions! {
     Exp => exp;
+    Exp2 => exp2;
+    Expm1 => expm1;
     Log => log;
+    Log2 => log2;
+    Log1p => log1p;
     Rsqrt => rsqrt;
     Tanh => tanh;
     Erf => erf;
@@ -76,7 +80,11 @@ fn float_unary(kind: OpKind, x: &Array) -> Result<Array> {
         OpKind::Floor => map_f32(x, |x: f32| x.floor()),
         OpKind::Ceil => map_f32(x, |x: f32| x.ceil()),
         OpKind::Exp => map_f32(x, Exp),
+        OpKind::Exp2 => map_f32(x, Exp2),
+        OpKind::Expm1 => map_f32(x, Expm1),
         OpKind::Log => map_f32(x, Log),
+        OpKind::Log2 => map_f32(x, Log2),
+        OpKind::Log1p => map_f32(x, Log1p),
         OpKind::Rsqrt => map_f32(x, Rsqrt),
         OpKind::Tanh => map_f32(x, Tanh),
         OpKind::Erf => map_f32(x, Erf),

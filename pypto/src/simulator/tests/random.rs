@@ -40,7 +40,8 @@ fn argument<'a>(buffer: &'a mut Buffer, (dtype, extents, mutable): &(DType, Vec<
 /// Whether results may differ in the last bits: functions that are written out, and products.
 fn is_inexact(block: &Block) -> bool {
     block.ops.iter().any(|op| {
-        let written_out = matches!(op.kind, OpKind::Tanh | OpKind::Erf | OpKind::Sin | OpKind::Cos | OpKind::Sigmoid);
+        use OpKind::{Cos, Erf, Exp2, Expm1, Log1p, Log2, Sigmoid, Sin, Tanh};
+        let written_out = matches!(op.kind, Tanh | Erf | Sin | Cos | Sigmoid | Exp2 | Expm1 | Log2 | Log1p);
         written_out || op.kind.class() == Class::Matmul || op.regions.iter().any(is_inexact)
     })
 }

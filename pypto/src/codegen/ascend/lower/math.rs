@@ -1,7 +1,8 @@
 //! Functions that the vector unit does not have, out of those that it has.
 //!
 //! The definitions are the language's own ([`crate::ops::math`]), written once for every engine. A multiply-add becomes a
-//! product and a sum here, with two roundings, so results differ from the host's in the last bits.
+//! product and a sum here, with two roundings, so results differ from the host's in the last bits, and ways for rare lanes,
+//! which rest on exact products, are not taken.
 
 use super::tile::{Repr, Tile};
 use super::{Lowering, Outcome};
@@ -38,6 +39,10 @@ impl Lowering<'_> {
         let mut math = TileMath { lowering: self, shape, error: None };
         let lanes = Lanes::Tile(input);
         let result = match kind {
+            OpKind::Exp2 => math::exp2(&mut math, lanes),
+            OpKind::Expm1 => math::expm1(&mut math, lanes),
+            OpKind::Log2 => math::log2(&mut math, lanes),
+            OpKind::Log1p => math::log1p(&mut math, lanes),
             OpKind::Tanh => math::tanh(&mut math, lanes),
             OpKind::Erf => math::erf(&mut math, lanes),
             OpKind::Sin => math::sin(&mut math, lanes),
@@ -199,6 +204,8 @@ impl MathBuilder for TileMath<'_, '_> {
     type I = Lanes<i32>;
     type M = Value;
 
+    const FUSED: bool = false;
+
     fn f(&mut self, value: f32) -> Lanes<f32> {
         Lanes::Number(value)
     }
@@ -271,6 +278,10 @@ impl MathBuilder for TileMath<'_, '_> {
             self.error.get_or_insert(error);
         }
         Lanes::Tile(out)
+    }
+
+    fn rarely(&mut self, _: Value, value: Lanes<f32>, _: impl FnOnce(&mut Self) -> Lanes<f32>) -> Lanes<f32> {
+        value
     }
 
     fn i(&mut self, value: i32) -> Lanes<i32> {

@@ -72,6 +72,16 @@ impl MathBuilder for LirMath<'_, '_> {
     fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
         self.builder.select(condition, a, b)
     }
+    fn rarely(&mut self, condition: Value, value: Value, path: impl FnOnce(&mut Self) -> Value) -> Value {
+        let any = if self.shape.is_vector() { self.builder.any(condition) } else { condition };
+        self.builder.open();
+        let other = path(self);
+        let chosen = self.builder.select(condition, other, value);
+        let taken = self.builder.close(Vec::new(), vec![chosen]);
+        self.builder.open();
+        let passed = self.builder.close(Vec::new(), vec![value]);
+        self.builder.branch(any, taken, passed, &[self.shape])[0]
+    }
     fn i(&mut self, value: i32) -> Value {
         self.builder.constant(self.shape.with_elem(Elem::I32), value as u32 as u64)
     }

@@ -113,7 +113,11 @@ fn math_function(kind: OpKind) -> Option<MathFn> {
     Some(match kind {
         OpKind::Rsqrt => MathFn::Rsqrt,
         OpKind::Exp => MathFn::Exp,
+        OpKind::Exp2 => MathFn::Exp2,
+        OpKind::Expm1 => MathFn::Expm1,
         OpKind::Log => MathFn::Log,
+        OpKind::Log2 => MathFn::Log2,
+        OpKind::Log1p => MathFn::Log1p,
         OpKind::Tanh => MathFn::Tanh,
         OpKind::Erf => MathFn::Erf,
         OpKind::Sigmoid => MathFn::Sigmoid,
@@ -176,8 +180,8 @@ pub(super) fn weight(kind: OpKind, dtype: DType) -> u32 {
     let rounding = if matches!(dtype, DType::F16 | DType::BF16) { 2 } else { 0 };
     rounding
         + match kind {
-            K::Exp | K::Log | K::Sigmoid => 20,
-            K::Tanh | K::Erf => 25,
+            K::Exp | K::Exp2 | K::Log | K::Log2 | K::Sigmoid => 20,
+            K::Tanh | K::Erf | K::Expm1 | K::Log1p => 25,
             K::Sin | K::Cos => 35,
             K::Div | K::Recip | K::Sqrt => 5,
             K::Rsqrt => 10,

@@ -1,6 +1,6 @@
 //! Control flow: the nested blocks are written by closures.
 
-use super::super::module::{Inst, Value};
+use super::super::module::{Block, Inst, Value};
 use super::super::op::{Cmp, Op};
 use super::super::types::Type;
 use super::Builder;
@@ -83,7 +83,18 @@ impl Builder<'_> {
         let no = otherwise(self);
         debug_assert_eq!(no.iter().map(|&v| self.ty(v)).collect::<Vec<_>>(), types, "branches give different types");
         let no = self.close(Vec::new(), no);
-        let results = self.new_values(&types);
+        self.branch(condition, yes, no, &types)
+    }
+
+    /// `if` with blocks that are written already, for writers that a closure cannot lend to itself; both yield values of the types.
+    pub(in crate::codegen::host::lir) fn branch(
+        &mut self,
+        condition: Value,
+        yes: Block,
+        no: Block,
+        types: &[Type],
+    ) -> Vec<Value> {
+        let results = self.new_values(types);
         self.push(Inst { results: results.clone(), op: Op::If, args: vec![condition], blocks: vec![yes, no] });
         results
     }

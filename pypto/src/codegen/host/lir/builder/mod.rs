@@ -264,11 +264,13 @@ impl<'m> Builder<'m> {
         }
     }
 
-    fn open(&mut self) {
+    /// Begins a block; [`Builder::close`] ends it.
+    pub(in crate::codegen::host::lir) fn open(&mut self) {
         self.levels.push(Level::default());
     }
 
-    fn close(&mut self, params: Vec<Value>, yields: Vec<Value>) -> Block {
+    /// Ends a block that [`Builder::open`] began, with its parameters and what it yields.
+    pub(in crate::codegen::host::lir) fn close(&mut self, params: Vec<Value>, yields: Vec<Value>) -> Block {
         let insts = self.levels.pop().map(|level| level.insts).unwrap_or_default();
         Block { params, insts, yields }
     }

@@ -7,12 +7,16 @@ use crate::ops::OpKind;
 use crate::ops::fold::Literal;
 use crate::ops::rules::Request;
 
-const UNARY: [OpKind; 16] = [
+const UNARY: [OpKind; 20] = [
     OpKind::Neg,
     OpKind::Abs,
     OpKind::Recip,
     OpKind::Exp,
+    OpKind::Exp2,
+    OpKind::Expm1,
     OpKind::Log,
+    OpKind::Log2,
+    OpKind::Log1p,
     OpKind::Sqrt,
     OpKind::Rsqrt,
     OpKind::Tanh,
