@@ -5,13 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use pypto::frontend::instantiate;
-use pypto::ir::text::{PrintOptions, parse, print};
-use pypto::ir::{Program, verify};
+use pypto::ir::Program;
+use pypto::ir::text::{PrintOptions, print};
 use pypto::kernels;
-use pypto::passes::list::{ALL, PassContext};
-use pypto::passes::pipeline::PassPipeline;
-use pypto::passes::tensor_tiling::Limits;
 use pypto::prelude::*;
+use pypto_tests::program_text::run;
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -82,26 +80,6 @@ fn damaged_line(line: &str, random: &mut Random) -> String {
         }
     }
     words.concat()
-}
-
-/// Everything that is done with a text.
-fn run(text: &str) -> &'static str {
-    let Ok(mut program) = parse(text, "damaged") else { return "refused by the reader" };
-    print(&program, PrintOptions::FULL);
-    if verify(&program).is_err() {
-        return "refused by the verifier";
-    }
-    let limits = Limits::for_threads(2);
-    for name in PassPipeline::host(limits).names() {
-        let pass = ALL.iter().find(|pass| pass.name == name).unwrap();
-        if (pass.run)(&mut program, &PassContext { limits }).is_err() {
-            return "refused by a pass";
-        }
-        if let Err(error) = verify(&program) {
-            panic!("after `{name}`: {error}");
-        }
-    }
-    "through all passes"
 }
 
 #[test]

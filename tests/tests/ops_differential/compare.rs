@@ -54,15 +54,20 @@ pub type Failures = Vec<String>;
 
 /// Runs a session both ways; both must come to the end.
 pub fn check(label: &str, session: Session) -> Failures {
-    check_outcome(label, session, false)
+    check_outcome(label, session, Some(false))
 }
 
 /// Runs a session both ways; both must stop with an error.
 pub fn stops(label: &str, session: Session) -> Failures {
-    check_outcome(label, session, true)
+    check_outcome(label, session, Some(true))
 }
 
-fn check_outcome(label: &str, session: Session, stopping: bool) -> Failures {
+/// Runs a session both ways; both must come to the end, or both stop.
+pub fn agree(label: &str, session: Session) -> Failures {
+    check_outcome(label, session, None)
+}
+
+fn check_outcome(label: &str, session: Session, stopping: Option<bool>) -> Failures {
     let (program, parameters) = session.finish();
     verify(&program).unwrap_or_else(|e| panic!("{label}: {e:?}"));
     let options = CompileOptions { cache: Some(false), threads: Some(2), ..CompileOptions::default() };
@@ -78,6 +83,7 @@ fn check_outcome(label: &str, session: Session, stopping: bool) -> Failures {
     let mut expected: Vec<Buffer> = parameters.iter().map(Buffer::of).collect();
     let mut actual: Vec<Buffer> = parameters.iter().map(Buffer::of).collect();
     let [interpreted, native] = run(&program, &compiled, &mut expected, &mut actual);
+    let stopping = stopping.unwrap_or(interpreted.is_some());
     if [&interpreted, &native].into_iter().any(|outcome| outcome.is_some() != stopping) {
         failures.push(format!("{label}: interpreted {interpreted:?}, compiled {native:?}"));
     }

@@ -129,10 +129,11 @@ fn casts_between_all_types() {
     none(failures);
 }
 
+/// Every value of the types of at most 16 bits.
 #[test]
-fn casts_of_every_half_float() {
+fn casts_of_every_short_value() {
     let mut failures = Failures::new();
-    for from in [DType::F16, DType::BF16] {
+    for from in [DType::F16, DType::BF16, DType::I16, DType::U16, DType::I8, DType::U8, DType::Bool] {
         let mut session = Session::new(Form::Whole, [256, 256]);
         casts(&mut session, from, Fill::Bits);
         failures.extend(check(&format!("all of {from}"), session));
