@@ -29,7 +29,7 @@ pub use activation::{gelu, gelu_tanh, silu, swiglu};
 pub use loss::cross_entropy;
 pub use normalization::{layer_norm, rms_norm};
 pub use probabilities::{log_softmax, softmax};
-pub use quantized_linear::{mx_linear, quantize_rows, w8a8_linear};
+pub use quantized_linear::{mx_linear, mx_quantize, quantize_rows, w8a8_linear};
 pub use rotation::rope;
 pub use routing::moe_gate;
 pub use streamed_attention::{attention, paged_attention};

@@ -1,6 +1,6 @@
 //! Linear layers on 8-bit integers and floats.
 
-use super::inline::{e8m0_decode, f8e4m3_decode};
+use super::inline::{e8m0_decode, e8m0_encode, f8e4m3_decode, f8e4m3_encode};
 use crate::prelude::*;
 
 /// Quantizes each row of `x`, `[M, N]` of a float type, to 8-bit integers: `scale`, `[M, 1]`, is its largest magnitude divided
@@ -60,6 +60,40 @@ pub fn w8a8_linear<T: Element>(
         let sums = matmul(x.tile([i, 0], [TM, K]), w.tile([j, 0], [TN, K]).t()).cast::<f32>();
         let scales = x_scale.tile([i, 0], [TM, 1]) * w_scale.tile([0, j], [1, TN]);
         y.store(at, (sums * scales).cast::<T>());
+    }
+}
+
+/// Quantizes `x`, `[M, K]` of a float type, for [`mx_linear`]: each 32 elements of a row get a scale, `[M, K / 32]` of e8m0, by which the
+/// largest of them lies in 256 to 512, and `q`, `[M, K]`, is `x / scale` in f8e4m3, rounded to the nearest; what is then above 448
+/// becomes 448.
+///
+/// # Errors
+/// K is a multiple of 32, and there are K / 32 scales.
+///
+/// ```
+/// use pypto::prelude::*;
+/// let x = Tensor::full([1, 32], -3.0f32);
+/// let (mut q, mut scale) = (Tensor::zeros([1, 32]), Tensor::zeros([1, 1]));
+/// pypto::kernels::mx_quantize(&x, &mut q, &mut scale)?;
+/// assert_eq!((q.get([0, 0]), scale.to_vec()), (0xfc, vec![120])); // -384 times 2^-7
+/// # Ok::<(), pypto::Error>(())
+/// ```
+#[pypto::jit(meta(TM = 64))]
+pub fn mx_quantize<T: Element>(
+    #[shape(dyn M, K)] x: &Tensor<T, 2>,
+    #[out]
+    #[shape(dyn M, K)]
+    q: &mut Tensor<u8, 2>,
+    #[out]
+    #[shape(dyn M, GROUPS)]
+    scale: &mut Tensor<u8, 2>,
+) {
+    static_assert!(GROUPS * 32 == K, "there is a scale for every 32 elements along K");
+    for at in tiles([M, K], [TM, 32]) {
+        let t = x.load(at).cast::<f32>();
+        let step = e8m0_encode(t.abs().row_max() * 0.00390625);
+        scale.store([at.offset(0), at.offset(1) / 32], step);
+        q.store(at, f8e4m3_encode(t / e8m0_decode(step)));
     }
 }
 

@@ -269,6 +269,25 @@ fn nibbles_are_packed_as_they_were() {
 }
 
 #[test]
+fn blocks_are_scaled_by_their_largest() {
+    for [m, k] in [[0, 32], [1, 32], [5, 96]] {
+        let x = tame::<bf16, 2>(1, [m, k]);
+        let bytes = |columns| Tensor::<u8, 2>::zeros([m, columns]);
+        let (q, scale) = outputs!(kernels::mx_quantize::<bf16>, [&x], q = bytes(k), scale = bytes(k / 32));
+        for (i, group) in (0..m).flat_map(|i| (0..k / 32).map(move |group| (i, group))) {
+            let element = |j: i64| f64::from(x.get([i, group * 32 + j]).to_f32());
+            let largest = (0..32).map(|j| element(j).abs()).fold(0.0, f64::max);
+            let step = 2f64.powi(i32::from(scale.get([i, group])) - 127);
+            assert!(step * 256.0 <= largest && largest < step * 512.0, "{step} for {largest}");
+            for j in 0..32 {
+                let code = nearest(0, (element(j) / step) as f32);
+                assert_eq!(u32::from(q.get([i, group * 32 + j])), code, "{}", element(j));
+            }
+        }
+    }
+}
+
+#[test]
 fn linear_layers_on_scaled_blocks() {
     for [m, k, n] in [[0, 32, 3], [1, 32, 1], [7, 96, 70]] {
         let code = |i: i64| if (i * 37) % 256 % 128 == 127 { 0 } else { (i * 37) as u8 };

@@ -2,7 +2,9 @@
 //! extents and the float types.
 
 mod attention;
+mod compositions;
 mod every_way;
 mod inline;
 mod models;
 mod rows;
+mod sizes;

@@ -112,6 +112,20 @@ pub fn e8m0_decode(bits: Tile<u8>) -> Tile<f32> {
     select(exponent.eq(255u32), f32::NAN, power)
 }
 
+/// The scales of e8m0 that are the largest powers of two not above the magnitude of a number; the smallest scale, 2^-127, for what is
+/// below it. Infinities become the largest, 2^127.
+///
+/// ```
+/// use pypto::prelude::*;
+/// let x = Tensor::from_vec(vec![1.0f32, -9.5, 0.0], [1, 3]).load_all();
+/// assert_eq!(pypto::kernels::inline::e8m0_encode(x).to_vec(), [127, 130, 0]);
+/// ```
+#[pypto::function(inline)]
+pub fn e8m0_encode(x: Tile<f32>) -> Tile<u8> {
+    let exponent = (x.bitcast::<u32>() >> 23u32) & 255u32;
+    select(x.ne(x), 255u32, exponent.min(254u32)).cast::<u8>()
+}
+
 /// Numbers of f4 (e2m1) from their codes, 0 to 15: 0, 0.5, 1, 1.5, 2, 3, 4, 6, and the same with a sign. See
 /// [`unpack_nibbles`].
 ///
@@ -151,6 +165,18 @@ pub fn f4_encode(x: Tile<f32>) -> Tile<u8> {
 #[pypto::function(inline)]
 pub fn i4_decode(codes: Tile<u8>) -> Tile<i8> {
     (codes.cast::<i8>() << 4i8) >> 4i8
+}
+
+/// The codes, 0 to 15, of integers of 4 bits. What is above 7 or below -8 becomes that. See [`pack_nibbles`].
+///
+/// ```
+/// use pypto::prelude::*;
+/// let x = Tensor::from_vec(vec![7i8, 100, -1], [1, 3]).load_all();
+/// assert_eq!(pypto::kernels::inline::i4_encode(x).to_vec(), [7, 7, 15]);
+/// ```
+#[pypto::function(inline)]
+pub fn i4_encode(x: Tile<i8>) -> Tile<u8> {
+    x.max(-8i8).min(7i8).cast::<u8>() & 15u8
 }
 
 /// Two codes of 4 bits for each byte, the lower half first: `[M, N]` to `[M, 2 N]`.
