@@ -1,7 +1,7 @@
 //! Compilation for Ascend targets: their passes, then kernels in the assembler's dialect.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::assembler::{Assembler, AssemblerOptions, DEFAULT_TIME_LIMIT, assemble};
 use super::error::CompileError;
@@ -85,9 +85,10 @@ fn assembled(
     artifact: &mut AscendArtifact,
     settings: &Settings,
 ) -> Result<Option<Vec<(String, String)>>, CompileError> {
+    let environment = Environment::process()?;
     let found = match settings.output {
         Output::None => None,
-        _ => Assembler::find(Environment::process()?)?,
+        _ => Assembler::find(environment)?,
     };
     let Some(assembler) = found else {
         if settings.dump_ptoas_passes {
@@ -98,7 +99,7 @@ fn assembled(
     };
     let options = AssemblerOptions {
         threads: settings.threads,
-        time_limit: DEFAULT_TIME_LIMIT,
+        time_limit: environment.ptoas_seconds.map_or(DEFAULT_TIME_LIMIT, Duration::from_secs),
         cache: settings.cache.then(object_cache),
         dump_passes: settings.dump_ptoas_passes,
     };

@@ -48,6 +48,8 @@ pub struct Environment {
     pub emit_source_loc: Option<bool>,
     /// `PTOAS_ROOT`: the directory of the assembler for Ascend.
     pub ptoas_root: Option<PathBuf>,
+    /// `PYPTO_PTOAS_SECONDS`: how long it may take for a kernel.
+    pub ptoas_seconds: Option<u64>,
     /// `PATH`: where it is looked for otherwise.
     pub search_path: Option<OsString>,
 }
@@ -112,6 +114,9 @@ impl Environment {
             profiling: word(&raw, "PYPTO_COMPILE_PROFILING", "`on` or `off`", switch)?,
             emit_source_loc: word(&raw, "PYPTO_EMIT_PTO_LOC", "`on` or `off`", switch)?,
             ptoas_root: path("PTOAS_ROOT"),
+            ptoas_seconds: word(&raw, "PYPTO_PTOAS_SECONDS", "a number of seconds from 1 to 86400", |text| {
+                text.parse().ok().filter(|n| (1..=86_400).contains(n))
+            })?,
             search_path: raw("PATH"),
         })
     }

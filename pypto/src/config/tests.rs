@@ -216,6 +216,7 @@ fn variables_are_read() {
         ("PYPTO_COMPILE_PROFILING", "1"),
         ("PYPTO_EMIT_PTO_LOC", "no"),
         ("PTOAS_ROOT", "/p"),
+        ("PYPTO_PTOAS_SECONDS", "90"),
         ("PATH", "/bin"),
     ]);
     let expected = Environment {
@@ -236,6 +237,7 @@ fn variables_are_read() {
         profiling: Some(true),
         emit_source_loc: Some(false),
         ptoas_root: Some("/p".into()),
+        ptoas_seconds: Some(90),
         search_path: Some("/bin".into()),
     };
     assert_eq!(expected.cache_directory(), None);
@@ -262,6 +264,7 @@ fn wrong_variables_are_errors() {
         ("PYPTO_WARNING_LEVEL", "loud"),
         ("PYPTO_COMPILE_PROFILING", "x"),
         ("PYPTO_EMIT_PTO_LOC", "x"),
+        ("PYPTO_PTOAS_SECONDS", "0"),
     ] {
         let error = environment(&[(name, value)]).unwrap_err();
         assert_eq!(error.field(), name);
