@@ -30,6 +30,7 @@ pub mod replace;
 pub mod segments;
 pub mod settle_outputs;
 pub mod simplify;
+pub mod split_columns;
 pub mod tensor_tiling;
 #[cfg(test)]
 mod testing;

@@ -10,6 +10,7 @@ use super::plan::{Plan, Planner, plan};
 use super::wrapper::wrapper;
 use crate::diagnostics::{Diagnostic, Diagnostics, codes};
 use crate::ir::{Block, Direction, Function, FunctionKind, IndexExpr, Program};
+use crate::passes::split_columns::split_columns;
 use crate::passes::tensor_tiling::{Limits, tensor_tiling};
 use crate::passes::{cse, dce, hoist, simplify};
 use crate::target::Target;
@@ -155,7 +156,11 @@ fn kernel(function: &Function, target: &'static Target, options: AscendOptions) 
     })
 }
 
-/// A kernel whose tiles are placed. Tiles that do not fit are cut into smaller blocks, where the kernel's work allows it.
+/// Widths of the blocks of columns that are tried for rows that do not fit.
+const WIDTHS: [i64; 4] = [4096, 2048, 1024, 512];
+
+/// A kernel whose tiles are placed. Tiles that do not fit are cut into smaller blocks, where the kernel's work allows it:
+/// first of rows, then, where not even one row fits, of columns.
 fn placed(function: &Function, target: &'static Target, planner: Planner) -> Result<(Lowered, Plan), Diagnostic> {
     let attempt = |function: &Function| -> Result<(Lowered, Plan), Diagnostic> {
         let mut lowered = lower(function, target)?;
@@ -166,9 +171,17 @@ fn placed(function: &Function, target: &'static Target, planner: Planner) -> Res
         Err(problem) if problem.code == codes::MEMORY => problem,
         outcome => return outcome,
     };
-    for divisor in [1, 2, 4, 8, 16] {
-        let smaller = recut(function, Limits::for_target(target).shrunk(divisor));
-        if let Some(outcome) = smaller.and_then(|function| attempt(&function).ok()) {
+    let rows: Vec<Function> = [1, 2, 4, 8, 16]
+        .into_iter()
+        .filter_map(|divisor| recut(function, Limits::for_target(target).shrunk(divisor)))
+        .collect();
+    if let Some(outcome) = rows.iter().find_map(|function| attempt(function).ok()) {
+        return Ok(outcome);
+    }
+    // What is cut into the fewest rows already needs the least.
+    for cut in rows.iter().rev().chain([function]) {
+        let columns = WIDTHS.into_iter().filter_map(|width| column_blocks(cut, width));
+        if let Some(outcome) = columns.into_iter().find_map(|function| attempt(&function).ok()) {
             return Ok(outcome);
         }
     }
@@ -176,13 +189,27 @@ fn placed(function: &Function, target: &'static Target, planner: Planner) -> Res
     Err(problem)
 }
 
+/// The kernel with long rows computed in blocks of columns; `None` where that is not possible.
+fn column_blocks(function: &Function, width: i64) -> Option<Function> {
+    let mut cut = function.clone();
+    if !split_columns(&mut cut, width) || cut == *function {
+        return None;
+    }
+    cleaned(function, |program| program.functions[1] = cut)
+}
+
 /// The kernel with its tiles cut into blocks within the given limits; `None` where that changes nothing.
 fn recut(function: &Function, limits: Limits) -> Option<Function> {
+    cleaned(function, |program| tensor_tiling(program, &limits))
+}
+
+/// The kernel after a rewrite, tidied; `None` where the rewrite changes nothing.
+fn cleaned(function: &Function, rewrite: impl FnOnce(&mut Program)) -> Option<Function> {
     let nothing =
         Function { name: String::new(), kind: FunctionKind::Orchestration, body: Block::default(), ..function.clone() };
     let functions = vec![Function { params: Vec::new(), ..nothing }, function.clone()];
     let mut program = Program { name: function.name.clone(), functions, entry: 0 };
-    tensor_tiling(&mut program, &limits);
+    rewrite(&mut program);
     if program.functions[1] == *function {
         return None;
     }

@@ -44,6 +44,9 @@ pub fn choose(run: &Run<'_>, index: usize, limits: &Limits) -> (Vec<LoopPlan>, P
     }
     let mut loops: Vec<LoopPlan> = Vec::new();
     for axis in chain.axes(&dims) {
+        if limits.whole_rows && chain.repeats[axis] && !loops.is_empty() {
+            continue;
+        }
         let inner = chain.inner(axis, &dims, &loops);
         let block = chain.block(axis, &dims, inner, limits);
         let plan = LoopPlan { axis, extent: dims[axis], block };
@@ -96,6 +99,8 @@ fn div_ceil(n: i64, by: i64) -> i64 {
 struct Chain {
     /// For each dimension how many operations cannot follow a cut of it.
     barriers: Vec<usize>,
+    /// For each dimension whether its blocks would each make a reduction again.
+    repeats: Vec<bool>,
     product: bool,
     reduces: bool,
     /// Values that are alive together, at most.
@@ -113,6 +118,7 @@ impl Chain {
     fn behind(run: &Run<'_>, index: usize, rank: usize) -> Chain {
         let mut chain = Chain {
             barriers: vec![0; rank],
+            repeats: vec![false; rank],
             product: false,
             reduces: false,
             temporaries: 0,
@@ -170,9 +176,12 @@ impl Chain {
         self.reduces |= matches!(op.kind.class(), Class::ColReduce | Class::ColArg);
         let mut barriers = 0;
         for (position, q) in demands {
-            // What is not cut is made before: no barrier, and not part of the group.
-            if let Some((producer, _)) = run.producer(op.operands[position]).filter(|_| q.iter().any(Option::is_some)) {
+            let Some((producer, _)) = run.producer(op.operands[position]) else { continue };
+            if q.iter().any(Option::is_some) {
                 barriers += self.follow(run, producer, &q, seen);
+            } else {
+                // What is not cut is made before: no barrier, and not part of the group, unless another dimension is cut.
+                self.repeats[self.along] |= has_reduction(run, producer);
             }
         }
         barriers
@@ -212,6 +221,23 @@ impl Chain {
         let smallest = (SMALLEST_BLOCK / inner).max(1);
         dividing(extent, share.clamp(smallest.min(largest), largest))
     }
+}
+
+/// Whether a value is made by way of a reduction.
+fn has_reduction(run: &Run<'_>, index: usize) -> bool {
+    let mut open = vec![index];
+    let mut seen = std::collections::HashSet::new();
+    while let Some(index) = open.pop() {
+        if !seen.insert(index) {
+            continue;
+        }
+        let op = &run.ops[index];
+        if matches!(op.kind.class(), Class::RowReduce | Class::RowArg | Class::ColReduce | Class::ColArg) {
+            return true;
+        }
+        open.extend(op.operands.iter().filter_map(|operand| run.producer(*operand)).map(|(producer, _)| producer));
+    }
+    false
 }
 
 /// The block, or a slightly smaller one that leaves no remainder.

@@ -32,6 +32,9 @@ pub struct Limits {
     pub nested_bytes: i64,
     /// Whether cheap values from outside of a loop may be made again inside, where tiles that use them are cut.
     pub remakes: bool,
+    /// Whether what is reduced along a dimension is cut along another one alone: each block of a row would reduce the whole
+    /// row again, and move short pieces of it.
+    pub whole_rows: bool,
 }
 
 impl Limits {
@@ -43,6 +46,7 @@ impl Limits {
             small_bytes: 64 << 10,
             nested_bytes: 1 << 20,
             remakes: false,
+            whole_rows: false,
         }
     }
 
@@ -56,6 +60,7 @@ impl Limits {
             small_bytes: buffer / 5,
             nested_bytes: buffer / 2,
             remakes: false,
+            whole_rows: true,
         }
     }
 
@@ -65,9 +70,9 @@ impl Limits {
         Limits { block_bytes: bytes, small_bytes: bytes, nested_bytes: bytes, remakes: true, ..self }
     }
 
-    /// Into how many blocks a value is cut at least, where it is large enough.
+    /// Into how many blocks a value is cut at least, where it is large enough: inside of a kernel, blocks only have to fit.
     fn chunks(&self) -> i64 {
-        2 * self.threads as i64
+        if self.remakes { 1 } else { 2 * self.threads as i64 }
     }
 }
 

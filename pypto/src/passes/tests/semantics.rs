@@ -10,7 +10,7 @@ use crate::passes::tensor_tiling::Limits;
 
 /// Limits so small that small programs are cut.
 const SMALL: Limits =
-    Limits { threads: 2, block_bytes: 2 << 10, small_bytes: 256, nested_bytes: 4 << 10, remakes: true };
+    Limits { threads: 2, block_bytes: 2 << 10, small_bytes: 256, nested_bytes: 4 << 10, remakes: true, whole_rows: false };
 
 /// Contents of every tensor parameter after a run, `rows` standing for the run-time extent.
 fn run(program: &Program, rows: i64) -> Vec<Vec<f32>> {

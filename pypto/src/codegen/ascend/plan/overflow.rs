@@ -41,7 +41,10 @@ pub(super) fn diagnostic(
     diagnostic = diagnostic.note(table);
     match live.first().and_then(|b| function.tile(b.handle)).and_then(|tile| rows_that_fit(tile, needed, capacity)) {
         Some(rows) => diagnostic.help(format!("tiles of {rows} rows fit")),
-        None => diagnostic.help("use smaller tiles"),
+        None => match live.first().and_then(|b| function.tile(b.handle)).and_then(|t| columns_that_fit(t, needed, capacity)) {
+            Some(columns) => diagnostic.help(format!("tiles of 1 row and {columns} columns fit")),
+            None => diagnostic.help("use smaller tiles"),
+        },
     }
 }
 
@@ -54,6 +57,12 @@ fn rows_that_fit(tile: &TileTy, needed: i64, capacity: i64) -> Option<i64> {
     let rows = tile.rows * capacity / needed.max(1);
     let rows = if rows >= 16 { rows / 8 * 8 } else { rows };
     (rows > 0 && rows < tile.rows).then_some(rows)
+}
+
+/// Of one row, where not even one fits.
+fn columns_that_fit(tile: &TileTy, needed: i64, capacity: i64) -> Option<i64> {
+    let columns = tile.cols * tile.rows * capacity / needed.max(1) / 64 * 64;
+    (columns > 0 && columns < tile.cols).then_some(columns)
 }
 
 fn place_of(body: &[Inst], handle: Value) -> Option<Place> {
