@@ -113,3 +113,43 @@ fn assembled(
     }
     Ok(Some(logs))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::ascend::artifact::CHECKED_TEXTS;
+    use crate::compile::compile;
+    use crate::config::{CompileOptions, Platform};
+    use crate::ir::text::parse;
+
+    const TEXT: &str = r#"program "double" entry @double
+fn @double incore (%0 "x": tensor<f32>[4] in, %1 "y": tensor<f32>[4] out) {
+  %2: i64 = constant() {value = 0, dtype = i64}
+  %3: tile<f32>[4] = load(%0, %2)
+  %4: tile<f32>[4] = add(%3, %3)
+  store(%4, %1, %2)
+}
+"#;
+
+    /// How many texts the strict reader gets to see in a compilation.
+    fn checked(level: VerificationLevel, planner: MemoryPlanner) -> usize {
+        let options = CompileOptions {
+            platform: Some(Platform::A2a3),
+            verification_level: Some(level),
+            memory_planner: Some(planner),
+            ..CompileOptions::default()
+        };
+        let before = CHECKED_TEXTS.with(std::cell::Cell::get);
+        compile(&parse(TEXT, "double").unwrap(), &options).unwrap();
+        CHECKED_TEXTS.with(std::cell::Cell::get) - before
+    }
+
+    #[test]
+    fn texts_are_read_again_where_verification_is_asked_for() {
+        for planner in [MemoryPlanner::DsaRp, MemoryPlanner::Ptoas] {
+            assert_eq!(checked(VerificationLevel::None, planner), 0);
+            assert_eq!(checked(VerificationLevel::Basic, planner), 1);
+            assert_eq!(checked(VerificationLevel::Roundtrip, planner), 1);
+        }
+    }
+}

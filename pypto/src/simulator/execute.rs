@@ -265,6 +265,8 @@ impl Machine<'_, '_> {
             "andi" => OpKind::And,
             "ori" => OpKind::Or,
             "xori" => OpKind::Xor,
+            "shli" => OpKind::Shl,
+            "shrsi" | "shrui" => OpKind::Shr,
             "negf" => return Ok(scalar::unary(OpKind::Neg, a)?),
             "select" => return self.number(operands[if a.index() == Some(1) { 1 } else { 2 }]),
             "cmpi" | "cmpf" => match predicate {

@@ -89,7 +89,7 @@ impl Kernel {
 }
 
 /// A kernel with one operation of that kind whose operands are of that type.
-fn kernel(kind: OpKind, dtype: DType, to: DType) -> Built<Function> {
+pub fn kernel(kind: OpKind, dtype: DType, to: DType) -> Built<Function> {
     let mut b = Builder::new("probe", FunctionKind::InCore, loc());
     let zero = b.index(0, loc());
     let mut kernel = Kernel { b, zero };

@@ -134,12 +134,7 @@ fn kernel(function: &Function, target: &'static Target, options: AscendOptions) 
     let text = print(&module, options.places);
     if options.verify {
         let level = if options.planner == Planner::External { Level::Two } else { Level::Three };
-        read(&text, level).map_err(|error| {
-            let title = format!("the text of kernel `{}` is not valid: {error}", function.name);
-            Diagnostic::error(codes::INTERNAL, function.loc, title, "this kernel")
-                .note(format!("the text is\n{text}"))
-                .with_severity(crate::diagnostics::Severity::Internal)
-        })?;
+        check_text(&text, level, function)?;
     }
     let directions = arguments.iter().map(|number| direction(function, *number)).collect();
     Ok(AscendKernel {
@@ -153,6 +148,24 @@ fn kernel(function: &Function, target: &'static Target, options: AscendOptions) 
         iterations,
         plan,
         assembled: None,
+    })
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many texts were checked on this thread: tests see by it whether the level of verification counts.
+    pub(crate) static CHECKED_TEXTS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Reads a text as the assembler would.
+fn check_text(text: &str, level: Level, function: &Function) -> Result<(), Diagnostic> {
+    #[cfg(test)]
+    CHECKED_TEXTS.with(|count| count.set(count.get() + 1));
+    read(text, level).map(drop).map_err(|error| {
+        let title = format!("the text of kernel `{}` is not valid: {error}", function.name);
+        Diagnostic::error(codes::INTERNAL, function.loc, title, "this kernel")
+            .note(format!("the text is\n{text}"))
+            .with_severity(crate::diagnostics::Severity::Internal)
     })
 }
 
@@ -222,4 +235,21 @@ fn cleaned(function: &Function, rewrite: impl FnOnce(&mut Program)) -> Option<Fu
 fn direction(function: &Function, number: usize) -> Option<Direction> {
     let param = &function.params[number];
     function.ty(param.value).as_tensor().map(|_| param.direction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text::parse;
+
+    #[test]
+    fn a_text_that_cannot_be_read_is_a_fault_of_the_compiler() {
+        let text = "program \"p\" entry @f\nfn @f incore (%0 \"x\": i64 in) {\n}\n";
+        let program = parse(text, "p").unwrap();
+        let module = "module attributes {pto.target_arch = \"a2a3\"} {\n}\n";
+        let broken = module.replace("a2a3", "a9");
+        let problem = check_text(&broken, Level::Three, program.entry_function()).unwrap_err();
+        assert_eq!(problem.code, codes::INTERNAL);
+        assert!(problem.title.contains("the text of kernel `f` is not valid"), "{}", problem.title);
+    }
 }

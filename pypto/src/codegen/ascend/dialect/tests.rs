@@ -86,6 +86,10 @@ fn wrong_text_is_refused() {
         ("valid_row = %c64 ", "", "needs `valid_row` and `valid_col`"),
         ("strides = [%c64, %c1]", "strides = [%c64]", "as many extents and strides"),
         ("    return\n", "", "where `return` stands"),
+        // Symbols that nobody defines: of a function, of a layout, of a kind of kernel.
+        ("    return\n", "    func.call @missing() : () -> ()\n    return\n", "`func.call` is no operation"),
+        ("layout<nd>", "layout<zz>", "zz"),
+        ("kernel_kind<vector>", "kernel_kind<mixed>", "`mixed` is no kind of kernel"),
         ("tadd ins(%a, %b", "tmatmul ins(%a, %b", "matrix unit only"),
     ];
     for (from, to, expected) in cases {

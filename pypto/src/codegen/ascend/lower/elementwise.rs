@@ -1,8 +1,9 @@
 //! Elementwise operations: broadcasts become expansions, numbers become the forms that take one, bf16 goes through f32.
 
+use super::integers::Way;
 use super::tile::{Repr, Tile};
 use super::{Held, Lowering, Outcome};
-use crate::codegen::ascend::dialect::{Form, TileAttr, TileOp};
+use crate::codegen::ascend::dialect::{Form, TileAttr, TileOp, Ty};
 use crate::ir::{DType, Op, Round, ValueId};
 use crate::ops::OpKind;
 use crate::target::Target;
@@ -20,7 +21,7 @@ impl Lowering<'_> {
         Err(problem.note(format!("it has `{name}` on tiles of {}", supported.join(", "))))
     }
 
-    fn computes(&self, op: TileOp, dtype: DType) -> bool {
+    pub(super) fn computes(&self, op: TileOp, dtype: DType) -> bool {
         let elements = op.elements(&self.target.elements);
         elements.is_empty() || elements.contains(&dtype)
     }
@@ -65,6 +66,11 @@ impl Lowering<'_> {
             let wide = self.converted(x, DType::F32, "NONE")?;
             let result = self.unary_tile(kind, &wide, op)?;
             return self.converted(&result, x.dtype, "RINT");
+        }
+        if let Some(way) = self.way(tile_op, x.dtype) {
+            let wide = self.entered(way, x)?;
+            let result = self.unary_tile(kind, &wide, op)?;
+            return self.left(way, &result, x.dtype);
         }
         self.check_elements(tile_op, x.dtype)?;
         self.apply(tile_op, x, &[])
@@ -138,7 +144,22 @@ impl Lowering<'_> {
             return self.converted(&result, shape.dtype, "RINT");
         }
         if matches!(kind, OpKind::Div | OpKind::Rem) && !shape.dtype.is_float() {
-            return Err(self.refuse(op, &format!("on tiles of `{}`", shape.dtype)));
+            let problem = self.refuse(op, &format!("on tiles of `{}`", shape.dtype));
+            return Err(problem.note("a divisor of zero stops the kernel, which the vector unit cannot"));
+        }
+        if let Some(way) = self.way(tile_op, shape.dtype) {
+            let (a, mut b) = (self.entered(way, a)?, self.entered(way, b)?);
+            let wide = Tile { dtype: DType::I32, ..shape.clone() };
+            if way == Way::Wide && matches!(kind, OpKind::Shl | OpKind::Shr) {
+                // Amounts count modulo the bits of the type.
+                let most = self.int(8 * shape.dtype.size() as i64 - 1, Ty::Scalar(DType::I32));
+                let limit = b.with(Repr::Fill(most), DType::I32);
+                let amounts = Tile { dtype: DType::I32, ..b.clone() };
+                let data = self.data(&b)?;
+                b = self.binary_tile(op, OpKind::And, &b.with(Repr::Data(data), DType::I32), &limit, &amounts)?;
+            }
+            let result = self.binary_tile(op, kind, &a, &b, &wide)?;
+            return self.left(way, &result, shape.dtype);
         }
         self.check_elements(tile_op, shape.dtype)?;
         let commutes = matches!(kind, OpKind::Add | OpKind::Mul | OpKind::Max | OpKind::Min | OpKind::And | OpKind::Or);
@@ -229,6 +250,8 @@ impl Lowering<'_> {
             (self.mask_as_numbers(&a, DType::F32)?, self.mask_as_numbers(&b, DType::F32)?)
         } else if self.through_f32(TileOp::Compare, a.dtype) {
             (self.converted(&a, DType::F32, "NONE")?, self.converted(&b, DType::F32, "NONE")?)
+        } else if let Some(way) = self.way(TileOp::Compare, a.dtype) {
+            (self.entered(way, &a)?, self.entered(way, &b)?)
         } else {
             (a, b)
         };
@@ -256,6 +279,11 @@ impl Lowering<'_> {
         } else {
             (a, b)
         };
+        let way = self.way(TileOp::Select, a.dtype);
+        let (a, b) = match way {
+            Some(way) => (self.entered(way, &a)?, self.entered(way, &b)?),
+            None => (a, b),
+        };
         self.check_elements(TileOp::Select, a.dtype)?;
         let condition = self.expanded(&condition, &shape)?;
         let condition = match condition.repr {
@@ -274,7 +302,11 @@ impl Lowering<'_> {
         let (_, result) = self.room(&shape, a.dtype);
         let out = self.in_rows(&result)?;
         self.select_into(condition, first, second, out)?;
-        let result = if shape.dtype == DType::Bool { self.numbers_as_mask(&result)? } else { result };
+        let result = match way {
+            _ if shape.dtype == DType::Bool => self.numbers_as_mask(&result)?,
+            Some(way) => self.left(way, &result, shape.dtype)?,
+            None => result,
+        };
         self.finish(op, result);
         Ok(())
     }
@@ -286,6 +318,9 @@ impl Lowering<'_> {
         let shape = self.shape_of(op.result())?;
         let x = self.tile(op.operands[0])?;
         let (from, to) = (x.dtype, shape.dtype);
+        if from != to && [from, to].contains(&DType::I64) {
+            return Err(self.refuse(op, &format!("of tiles of `{from}` to `{to}`")));
+        }
         let result = match (from, to) {
             (DType::Bool, DType::Bool) => x,
             (DType::Bool, to) if self.computes(TileOp::Select, to) => self.mask_as_numbers(&x, to)?,
@@ -294,8 +329,13 @@ impl Lowering<'_> {
                 self.converted(&numbers, to, "TRUNC")?
             }
             (_, DType::Bool) => {
-                let comparable = if self.computes(TileOp::CompareS, from) { from } else { DType::F32 };
-                let numbers = self.converted(&x, comparable, "NONE")?;
+                let numbers = match self.way(TileOp::CompareS, from) {
+                    // That it is not 0 does not depend on the sign.
+                    Some(Way::Ordered) => self.entered(Way::Bits, &x)?,
+                    Some(way) => self.entered(way, &x)?,
+                    None if self.computes(TileOp::CompareS, from) => x,
+                    None => self.converted(&x, DType::F32, "NONE")?,
+                };
                 self.numbers_as_mask(&numbers)?
             }
             (from, to) if from == to => x,

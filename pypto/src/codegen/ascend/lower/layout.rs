@@ -37,14 +37,8 @@ impl Lowering<'_> {
             return Err(self.refuse(op, "on tiles of `bool`"));
         }
         self.storage(shape.dtype, op.kind.name())?;
-        let handle = self.data(&x)?;
-        let mut ty = self.tile_ty(handle)?;
-        let whole = [self.index(ty.rows), self.index(ty.cols)];
-        (ty.dtype, ty.valid) = (shape.dtype, [Some(ty.rows), Some(ty.cols)]);
-        let all = self.with_valid(handle, whole)?;
-        let other = self.alias(&shape.name, all, ty, Alias::Bitcast);
-        let other = self.with_valid(other, shape.valid)?;
-        self.bind(op.result(), Held::Tile(shape.with(Repr::Data(other), shape.dtype)));
+        let other = self.reinterpreted(&Tile { valid: shape.valid, ..x }, shape.dtype)?;
+        self.bind(op.result(), Held::Tile(Tile { name: shape.name, ..other }));
         Ok(())
     }
 

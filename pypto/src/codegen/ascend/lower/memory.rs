@@ -182,7 +182,9 @@ impl Lowering<'_> {
     pub(super) fn first_column(&mut self, rows: Value, shape: &Tile, dtype: DType) -> Outcome<Tile> {
         let exact = if dtype == DType::U8 || dtype == DType::I8 { DType::F16 } else { dtype };
         let exact = if exact == DType::BF16 { DType::F32 } else { exact };
-        self.check_elements(TileOp::RowMax, exact)?;
+        if !self.computes(TileOp::RowMax, exact) {
+            return self.turned_first_column(rows, shape);
+        }
         let wide = Tile { cols: LINE, repr: Repr::Data(rows), dtype, ..shape.clone() };
         let wide = self.converted(&wide, exact, "NONE")?;
         let input = self.data(&wide)?;
@@ -232,6 +234,12 @@ impl Lowering<'_> {
             DType::I8 | DType::U8 => DType::F16,
             other => other,
         };
+        if let Some(way) = self.way(TileOp::RowExpand, exact) {
+            let wide = self.entered(way, column)?;
+            let rows = self.column_as_rows(&wide)?;
+            let rows = self.left(way, &Tile { cols: LINE, repr: Repr::Data(rows), ..wide }, exact)?;
+            return self.data(&rows);
+        }
         self.check_elements(TileOp::RowExpand, exact)?;
         let wide = self.converted(column, exact, "NONE")?;
         let input = self.data(&wide)?;

@@ -10,6 +10,8 @@ mod control;
 mod elementwise;
 mod emit;
 mod entry;
+mod fold;
+mod integers;
 mod layout;
 mod math;
 mod memory;
@@ -148,11 +150,23 @@ impl Lowering<'_> {
             Class::Control => match op.kind {
                 OpKind::For => self.for_op(op),
                 OpKind::If => self.if_op(op),
-                _ => Err(self.refuse(op, "in a kernel")),
+                _ => {
+                    let problem = self.refuse(op, "in a kernel");
+                    Err(problem.note("kernels have loops whose number of iterations is known when they begin"))
+                }
             },
+            Class::Permute => {
+                let problem = self.refuse(op, "on the vector unit");
+                Err(if op.kind == OpKind::RowArgsort {
+                    problem.note("it sorts runs of 32 elements alone")
+                } else {
+                    problem.note("an index outside of a row stops the kernel, which the vector unit cannot")
+                })
+            }
             Class::Tensor if op.kind == OpKind::View => self.view(op),
             Class::Transfer | Class::Element => self.memory_op(op),
             Class::Matmul => self.product(op),
+            Class::Layout if op.kind == OpKind::SetValid && self.function.core == Core::Cube => self.narrower_load(op),
             _ if self.function.core == Core::Cube && op.kind != OpKind::Full => {
                 Err(self.refuse(op, "on the matrix unit"))
             }
@@ -171,7 +185,13 @@ impl Lowering<'_> {
 
     /// The diagnostic of an operation that is not translated; `where_to` ends the sentence.
     fn refuse(&self, op: &Op, where_to: &str) -> Diagnostic {
-        self.refusal(op.loc, op.kind.name(), where_to)
+        let problem = self.refusal(op.loc, op.kind.name(), where_to);
+        match op.operands.iter().chain(&op.results).find_map(|v| self.source.ty(*v).as_tile()) {
+            Some(tile) if !problem.title.contains(tile.dtype.name()) => {
+                problem.note(format!("of tiles of `{}`", tile.dtype))
+            }
+            _ => problem,
+        }
     }
 
     fn refusal(&self, loc: Loc, operation: &str, where_to: &str) -> Diagnostic {

@@ -230,7 +230,7 @@ impl Lowering<'_> {
     }
 
     /// The transposed tile; of a column the row over the same bytes, and the reverse.
-    fn turned(&mut self, tile: &Tile) -> Outcome<Tile> {
+    pub(super) fn turned(&mut self, tile: &Tile) -> Outcome<Tile> {
         let shape = self.turned_shape(tile);
         if matches!(tile.repr, Repr::Fill(_)) {
             return Ok(shape.with(tile.repr, tile.dtype));

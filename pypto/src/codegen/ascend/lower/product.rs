@@ -147,6 +147,14 @@ impl Lowering<'_> {
             return Err(self.internal("an operand is no tile"));
         };
         let (mut rows, mut cols, mut valid) = self.extents(&matrix_of(&ty))?;
+        // What a value says to be valid beyond its load is not there.
+        if let Some(loaded) = self.source.ty(load.result()).as_tile().filter(|_| load.result() != value).cloned() {
+            let (_, _, most) = self.extents(&matrix_of(&loaded))?;
+            valid = [0, 1].map(|axis| match valid[axis] == most[axis] {
+                true => most[axis],
+                false => self.index_op("minsi", valid[axis], most[axis]),
+            });
+        }
         let tensor = self.tensor(load.operands[0])?;
         let offsets = load.operands[1..].iter().map(|v| self.scalar(*v)).collect::<Outcome<Vec<Value>>>()?;
         if transposed {
@@ -163,6 +171,17 @@ impl Lowering<'_> {
             return Err(self.refuse(op, "of rows whose elements are apart"));
         }
         Ok(Operand { tensor, offsets, transposed, dtype: ty.dtype, rows, cols, valid })
+    }
+
+    /// A load of which less is valid: products read only that.
+    pub(super) fn narrower_load(&mut self, op: &Op) -> Outcome<()> {
+        match self.held.get(&op.operands[0]).cloned() {
+            Some(Held::Deferred(load)) if load.kind == OpKind::Load => {
+                self.bind(op.result(), Held::Deferred(load));
+                Ok(())
+            }
+            _ => Err(self.refuse(op, "of a product on the matrix unit")),
+        }
     }
 
     /// Stores a product, or an accumulator.

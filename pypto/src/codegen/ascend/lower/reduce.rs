@@ -2,7 +2,7 @@
 
 use super::tile::{Repr, Tile};
 use super::{Held, Lowering, Outcome};
-use crate::codegen::ascend::dialect::{Form, TileOp};
+use crate::codegen::ascend::dialect::{Form, TileOp, Ty};
 use crate::ir::{AttrKey, DType, Op};
 use crate::ops::{Class, OpKind};
 
@@ -18,26 +18,36 @@ impl Lowering<'_> {
         }
         let shape = self.shape_of(op.result())?;
         let x = self.tile(op.operands[0])?;
-        let result = self.reduced(op, form, &x, &shape)?;
+        let result = self.reduced(op.kind, form, &x, &shape)?;
         let name = self.name_of(op.result());
         self.bind(op.result(), Held::Tile(Tile { name, valid: shape.valid, ..result }));
         Ok(())
     }
 
     /// Sums of 16-bit floats accumulate in f32, as the contract has it.
-    fn widens(&self, op: &Op, tile_op: TileOp, dtype: DType) -> bool {
-        let sums = matches!(op.kind, OpKind::RowSum | OpKind::RowProd | OpKind::ColSum | OpKind::ColProd);
+    fn widens(&self, kind: OpKind, tile_op: TileOp, dtype: DType) -> bool {
+        let sums = matches!(kind, OpKind::RowSum | OpKind::RowProd | OpKind::ColSum | OpKind::ColProd);
         let small = matches!(dtype, DType::F16 | DType::BF16);
         small && (sums || !tile_op.elements(&self.target.elements).contains(&dtype))
     }
 
-    fn reduced(&mut self, op: &Op, form: Form, x: &Tile, shape: &Tile) -> Outcome<Tile> {
-        let Some(tile_op) = TileOp::of(op.kind, form) else { return Err(self.refuse(op, "on tiles")) };
-        if self.widens(op, tile_op, x.dtype) {
+    pub(super) fn reduced(&mut self, kind: OpKind, form: Form, x: &Tile, shape: &Tile) -> Outcome<Tile> {
+        let Some(tile_op) = TileOp::of(kind, form) else {
+            return Err(self.refusal(self.loc, kind.name(), &format!("on tiles of `{}`", x.dtype)));
+        };
+        let picks = matches!(kind.class(), Class::RowArg | Class::ColArg);
+        if let Some(way) = self.way(tile_op, x.dtype) {
+            let wide = self.entered(way, x)?;
+            let result = self.reduced(kind, form, &wide, &shape.with(shape.repr, DType::I32))?;
+            return if picks { Ok(result) } else { self.left(way, &result, x.dtype) };
+        }
+        if self.is_folded(tile_op, x.dtype) {
+            return self.folded(kind, x, shape);
+        }
+        if self.widens(kind, tile_op, x.dtype) {
             let wide = self.converted(x, DType::F32, "NONE")?;
-            let picks = matches!(op.kind.class(), Class::RowArg | Class::ColArg);
             let to = if picks { DType::I32 } else { DType::F32 };
-            let result = self.reduced(op, form, &wide, &Tile { dtype: to, ..shape.clone() })?;
+            let result = self.reduced(kind, form, &wide, &Tile { dtype: to, ..shape.clone() })?;
             return self.converted(&result, shape.dtype, if to == shape.dtype { "NONE" } else { "RINT" });
         }
         self.check_elements(tile_op, x.dtype)?;
@@ -76,8 +86,15 @@ impl Lowering<'_> {
     }
 
     fn iota(&mut self, op: &Op, shape: &Tile, start: crate::codegen::ascend::dialect::Value) -> Outcome<Tile> {
+        if shape.dtype == DType::I64 {
+            return Err(self.refuse(op, &format!("of tiles of `{}`", shape.dtype)));
+        }
         if !matches!(shape.dtype, DType::I32 | DType::I16) {
-            return Err(self.refuse(op, &format!("of `{}`", shape.dtype)));
+            let zero = self.int(0, Ty::Scalar(DType::I32));
+            let counted = self.iota(op, &Tile { dtype: DType::I32, ..shape.clone() }, zero)?;
+            let start = self.widened(&shape.with(Repr::Fill(start), shape.dtype))?;
+            let wide = self.apply(TileOp::Add, &counted, &[&start])?;
+            return self.narrowed(&wide, shape.dtype);
         }
         let rank = self.source.ty(op.result()).as_tile().map_or(2, |t| t.rank());
         if rank > 2 {

@@ -28,6 +28,9 @@ impl Lowering<'_> {
         if tile.is_column() {
             return Err(self.refuse(op, "of a single column"));
         }
+        if tile.dtype == DType::Bool {
+            return Err(self.refuse(op, "of tiles of `bool`"));
+        }
         let handle = self.data(&tile)?;
         let tile = Tile { valid: shape.valid, ..tile.with(Repr::Data(handle), tile.dtype) };
         self.each_row(op, op.operands[2], &tensor, &tile, |this, part, row| {

@@ -76,6 +76,17 @@ impl Lowering<'_> {
             (OpKind::And, false) => "andi",
             (OpKind::Or, false) => "ori",
             (OpKind::Xor, false) => "xori",
+            (OpKind::Shl | OpKind::Shr, false) => {
+                // Amounts count modulo the bits of the type.
+                let most = self.int(8 * dtype.size() as i64 - 1, scalar_ty(dtype));
+                let amount = self.arith("andi", &[operands[1], most]);
+                let name = match op.kind {
+                    OpKind::Shl => "shli",
+                    _ if unsigned => "shrui",
+                    _ => "shrsi",
+                };
+                return Ok(self.arith(name, &[operands[0], amount]));
+            }
             _ => return Err(self.refuse(op, &format!("on numbers of `{dtype}`"))),
         };
         Ok(if dtype == DType::I64 { self.index_op(name, operands[0], operands[1]) } else { self.arith(name, operands) })

@@ -121,6 +121,11 @@ impl Lowering<'_> {
         match tile.repr {
             Repr::Data(handle) => Ok(handle),
             Repr::Fill(number) => {
+                if let Some(way) = self.way(TileOp::Fill, tile.dtype) {
+                    let wide = self.entered(way, tile)?;
+                    let narrow = self.left(way, &wide, tile.dtype)?;
+                    return self.data(&narrow);
+                }
                 self.check_elements(TileOp::Fill, tile.dtype)?;
                 let (handle, filled) = self.room(tile, tile.dtype);
                 let row = self.in_rows(&filled)?;
@@ -166,6 +171,11 @@ impl Lowering<'_> {
                 let wide = self.expanded(&numbers, shape)?;
                 self.numbers_as_mask(&wide)
             }
+            Repr::Data(_) if self.way(TileOp::RowExpand, tile.dtype).is_some() => {
+                let wide = self.widened(tile)?;
+                let wide = self.expanded(&wide, &shape.with(shape.repr, DType::I32))?;
+                self.narrowed(&wide, tile.dtype)
+            }
             Repr::Data(handle) => {
                 self.check_elements(TileOp::RowExpand, tile.dtype)?;
                 if shape.is_column() {
@@ -198,23 +208,41 @@ impl Lowering<'_> {
         if tile.dtype == to && mode == "NONE" {
             return Ok(tile.clone());
         }
-        let Some(chain) = chain(self.target.conversions, tile.dtype, to) else {
+        let integers = !tile.dtype.is_float() && !to.is_float();
+        let wraps = integers && !keeps_integers(tile.dtype, to) && (tile.dtype, to) != (DType::I32, DType::I16);
+        let Some(chain) = chain(self.target.conversions, tile.dtype, to).filter(|_| !wraps) else {
+            if let Some(result) = self.integer_conversion(tile, to, mode)? {
+                return Ok(result);
+            }
             let has = |target: &'static Target| chain(target.conversions, tile.dtype, to).is_some();
-            let operation = format!("conversion of {} to {to}", tile.dtype);
-            return Err(self.refusal_where(self.loc, &operation, "that rounds once", has));
+            let which = format!("of tiles of `{}` to `{to}`", tile.dtype);
+            return Err(self.refusal_where(self.loc, "cast", &which, has));
         };
         let mut current = tile.clone();
         let last = chain.len() - 1;
         for (step, dtype) in chain.into_iter().enumerate() {
             // Steps before the last are exact in any mode.
             let mode = if step == last { mode } else { "NONE" };
-            let input = self.in_rows(&current)?;
-            let (_, next) = self.room(&current, dtype);
-            let output = self.in_rows(&next)?;
-            let mode = if mode == "NONE" { "RINT" } else { mode };
-            self.tile_op_with(TileOp::Convert, &[input], TileAttr::Round(mode), output);
-            current = next;
+            current = self.conversion(&current, dtype, if mode == "NONE" { "RINT" } else { mode })?;
         }
         Ok(current)
+    }
+
+    /// One conversion of the target's.
+    pub(super) fn conversion(&mut self, tile: &Tile, to: DType, mode: &'static str) -> Outcome<Tile> {
+        let input = self.in_rows(tile)?;
+        let (_, next) = self.room(tile, to);
+        let output = self.in_rows(&next)?;
+        self.tile_op_with(TileOp::Convert, &[input], TileAttr::Round(mode), output);
+        Ok(next)
+    }
+}
+
+/// Whether an integer type has every number of another.
+fn keeps_integers(from: DType, to: DType) -> bool {
+    match (from.is_unsigned_integer(), to.is_unsigned_integer()) {
+        (false, true) => false,
+        (true, false) => to.bits() > from.bits(),
+        _ => to.bits() >= from.bits(),
     }
 }

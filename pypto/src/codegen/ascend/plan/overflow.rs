@@ -41,10 +41,13 @@ pub(super) fn diagnostic(
     diagnostic = diagnostic.note(table);
     match live.first().and_then(|b| function.tile(b.handle)).and_then(|tile| rows_that_fit(tile, needed, capacity)) {
         Some(rows) => diagnostic.help(format!("tiles of {rows} rows fit")),
-        None => match live.first().and_then(|b| function.tile(b.handle)).and_then(|t| columns_that_fit(t, needed, capacity)) {
-            Some(columns) => diagnostic.help(format!("tiles of 1 row and {columns} columns fit")),
-            None => diagnostic.help("use smaller tiles"),
-        },
+        None => {
+            match live.first().and_then(|b| function.tile(b.handle)).and_then(|t| columns_that_fit(t, needed, capacity))
+            {
+                Some(columns) => diagnostic.help(format!("tiles of 1 row and {columns} columns fit")),
+                None => diagnostic.help("use smaller tiles"),
+            }
+        }
     }
 }
 
