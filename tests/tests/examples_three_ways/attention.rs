@@ -49,6 +49,64 @@ fn flash_attention_without_keys() {
     agrees([[2, 5, 0, 3]], 1);
 }
 
+/// Blocks whose rows lie across the lanes: whole and ragged ones, more keys than are unrolled, few columns, and queries that are less than
+/// a block.
+#[test]
+fn flash_attention_with_rows_across_lanes() {
+    for (bq, bk, [h, s, t, d]) in [
+        (16, 32, [2, 33, 70, 16]),
+        (16, 320, [1, 20, 650, 32]),
+        (24, 7, [1, 30, 20, 17]),
+        (32, 64, [2, 64, 128, 48]),
+        (64, 33, [1, 130, 99, 64]),
+        (16, 16, [1, 3, 40, 2]),
+    ] {
+        for causal in [0, 1] {
+            three_ways!(
+                ThreeWays,
+                flash_attention.with(meta! { BQ: bq, BK: bk, CAUSAL: causal }),
+                |fill| [&fill.tensor(1, [h, s, d]), &fill.tensor(2, [h, t, d]), &fill.tensor(3, [h, t, d])],
+                [h, s, d],
+                f32
+            );
+        }
+    }
+}
+
+/// Weights that are kept until their sum is known, of one block of keys; in f16 where they are multiplied.
+#[pypto::jit(meta(BQ = 16))]
+fn attention_of_one_block(
+    #[shape(S, D)] q: &Tensor<f32, 2>,
+    #[shape(T, D)] k: &Tensor<f32, 2>,
+    #[shape(1, T)] bias: &Tensor<f32, 2>,
+    #[shape(T, D)] v: &Tensor<f32, 2>,
+    #[out]
+    #[shape(S, D)]
+    o: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([S, D], [BQ, D]) {
+        let scores = matmul(q.load(at) * 0.5, k.tile([0, 0], [T, D]).t()) + bias.tile([0, 0], [1, T]);
+        let weights = (scores - scores.row_max()).exp();
+        let weights = weights / weights.row_sum();
+        let smallest = weights.row_min();
+        let product = matmul(weights.cast::<f16>(), v.tile([0, 0], [T, D]).cast::<f16>());
+        o.store(at, product * 2.0 + smallest);
+    }
+}
+
+#[test]
+fn attention_that_keeps_its_weights() {
+    for [s, t, d] in [[32, 64, 16], [17, 70, 9], [16, 300, 8], [5, 1, 3]] {
+        three_ways!(
+            ThreeWays,
+            attention_of_one_block,
+            |fill| [&fill.tensor(1, [s, d]), &fill.tensor(2, [t, d]), &fill.tensor(3, [1, t]), &fill.tensor(4, [t, d])],
+            [s, d],
+            f32
+        );
+    }
+}
+
 /// Blocks of one size compute what blocks of another do, up to the order of the sums, and each way alike.
 #[test]
 fn flash_attention_of_other_blocks() {

@@ -25,7 +25,7 @@ use crate::prelude::*;
 #[pypto::function(inline)]
 pub fn softmax_rows(x: Tile<f32>) -> Tile<f32> {
     let e = (x - x.row_max()).exp();
-    e / e.row_sum()
+    e * (1.0 / e.row_sum())
 }
 
 /// `x - log(sum(exp(x)))` of each row; `[M, N]` to `[M, N]`.
@@ -61,8 +61,10 @@ pub fn gelu(x: Tile<f32>) -> Tile<f32> {
 /// ```
 #[pypto::function(inline)]
 pub fn gelu_tanh(x: Tile<f32>) -> Tile<f32> {
-    let inner = std::f32::consts::FRAC_2_SQRT_PI * std::f32::consts::FRAC_1_SQRT_2 * (x + 0.044715 * (x * x * x));
-    0.5 * x * (1.0 + inner.tanh())
+    // (1 + tanh u) / 2 = 1 / (1 + e^-2u): one exponential, and nothing cancels where tanh u is close to -1.
+    let twice = 2.0 * std::f32::consts::FRAC_2_SQRT_PI * std::f32::consts::FRAC_1_SQRT_2;
+    let minus_twice_u = -(x * (twice + twice * 0.044715 * (x * x)));
+    x / (1.0 + minus_twice_u.exp())
 }
 
 /// `x * sigmoid(x)`, within 3 ULP above -87, where the sigmoid leaves the normal range; NaN for minus infinity.
@@ -73,7 +75,7 @@ pub fn gelu_tanh(x: Tile<f32>) -> Tile<f32> {
 /// ```
 #[pypto::function(inline)]
 pub fn silu(x: Tile<f32>) -> Tile<f32> {
-    x * x.sigmoid()
+    x / (1.0 + (-x).exp())
 }
 
 /// One step of attention with a running softmax: takes a block of scaled `scores`, `[M, N]`, and its `values`, `[N, D]`,

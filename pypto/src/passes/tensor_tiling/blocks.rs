@@ -6,6 +6,7 @@
 
 use super::placement::{self, Placement, is_leaf};
 use super::plan::Run;
+use super::product_blocks;
 use crate::ir::{DType, Extent, Function, ValueId};
 use crate::ops::Class;
 use crate::passes::tensor_tiling::Limits;
@@ -31,24 +32,34 @@ const SMALLEST_BLOCK: i64 = 16 << 10;
 /// What an extent that is not known counts for.
 const UNKNOWN_EXTENT: i64 = 1024;
 
+/// Columns of a block of a column reduction, at most: on the host, and where a buffer has to hold the block.
+const LONGEST_PIECE: i64 = 4096;
+const SHORT_PIECE: i64 = 512;
+
 /// Columns are cut at multiples of a cache line.
 const COLUMN_UNIT: i64 = 64;
 
 /// Loops for a group that operation `index` opens, and the placement of its value.
 pub fn choose(run: &Run<'_>, index: usize, limits: &Limits) -> (Vec<LoopPlan>, Placement) {
     let dims = run.dims(index);
-    let chain = Chain::behind(run, index, dims.len());
+    let chain = Chain::behind(run, index, dims.len(), limits);
     let mut p: Placement = vec![None; dims.len()];
     if chain.largest <= limits.small_bytes {
         return (Vec::new(), p);
     }
     let mut loops: Vec<LoopPlan> = Vec::new();
-    for axis in chain.axes(&dims) {
+    let axes = chain.axes(&dims);
+    let balanced = chain.balanced(&dims, &axes, limits).filter(|_| !repeats_work(run, index, dims.len(), limits));
+    for axis in axes {
         if limits.whole_rows && chain.repeats[axis] && !loops.is_empty() {
             continue;
         }
         let inner = chain.inner(axis, &dims, &loops);
-        let block = chain.block(axis, &dims, inner, limits);
+        let block = match balanced {
+            Some((rows, _)) if axis + 2 == dims.len() => rows,
+            Some((_, columns)) if axis + 1 == dims.len() => columns,
+            _ => chain.block(axis, &dims, inner, limits),
+        };
         let plan = LoopPlan { axis, extent: dims[axis], block };
         let alone = dims[axis].constant().is_some_and(|n| n <= block);
         if !alone {
@@ -56,7 +67,8 @@ pub fn choose(run: &Run<'_>, index: usize, limits: &Limits) -> (Vec<LoopPlan>, P
             loops.push(plan);
         }
         let enough = iterations(&loops) >= limits.chunks() && dims[axis + 1..].iter().all(|d| d.constant().is_some());
-        if enough && inner.saturating_mul(block) <= 2 * chain.budget(limits) {
+        let open = balanced.is_some() && axis + 1 < dims.len();
+        if enough && !open && inner.saturating_mul(block) <= 2 * chain.budget(limits) {
             break;
         }
     }
@@ -65,6 +77,36 @@ pub fn choose(run: &Run<'_>, index: usize, limits: &Limits) -> (Vec<LoopPlan>, P
         return (Vec::new(), vec![None; dims.len()]);
     }
     (loops, p)
+}
+
+/// Whether blocks of rows and columns would compute a product, a reduction or an order of rows again for each block along one of the two.
+fn repeats_work(run: &Run<'_>, index: usize, rank: usize, limits: &Limits) -> bool {
+    let mut p: Placement = vec![None; rank];
+    (p[rank - 2], p[rank - 1]) = (Some(0), Some(1));
+    let mut work = vec![(index, p)];
+    let mut seen = std::collections::HashSet::new();
+    while let Some((index, p)) = work.pop() {
+        if !seen.insert((index, p.clone())) {
+            continue;
+        }
+        let op = &run.ops[index];
+        for (position, q) in placement::operands(op, &p, run.function).unwrap_or_default() {
+            let Some((producer, from)) = run.producer(op.operands[position]) else { continue };
+            if is_leaf(from) || q.iter().all(Option::is_none) || run.is_apart(op, producer, limits) {
+                continue;
+            }
+            let once = q.contains(&Some(0)) && q.contains(&Some(1));
+            let dear = matches!(
+                from.kind.class(),
+                Class::Matmul | Class::RowReduce | Class::RowArg | Class::ColReduce | Class::ColArg | Class::Permute
+            );
+            if dear && !once {
+                return true;
+            }
+            work.push((producer, q));
+        }
+    }
+    false
 }
 
 /// Bytes of a tile; none for anything else, and no limit where an extent is not known.
@@ -115,7 +157,7 @@ struct Chain {
 }
 
 impl Chain {
-    fn behind(run: &Run<'_>, index: usize, rank: usize) -> Chain {
+    fn behind(run: &Run<'_>, index: usize, rank: usize, limits: &Limits) -> Chain {
         let mut chain = Chain {
             barriers: vec![0; rank],
             repeats: vec![false; rank],
@@ -134,7 +176,7 @@ impl Chain {
             p[axis] = Some(0);
             let mut seen = std::collections::HashSet::new();
             chain.along = axis;
-            chain.barriers[axis] = chain.follow(run, index, &p, &mut seen);
+            chain.barriers[axis] = chain.follow(run, index, &p, &mut seen, limits);
         }
         chain.temporaries = (chain.temporaries / rank.max(1) as i64).clamp(1, 4);
         chain
@@ -164,6 +206,7 @@ impl Chain {
         index: usize,
         p: &Placement,
         seen: &mut std::collections::HashSet<(usize, Placement)>,
+        limits: &Limits,
     ) -> usize {
         if !seen.insert((index, p.clone())) {
             return 0;
@@ -177,8 +220,11 @@ impl Chain {
         let mut barriers = 0;
         for (position, q) in demands {
             let Some((producer, _)) = run.producer(op.operands[position]) else { continue };
+            if run.is_apart(op, producer, limits) {
+                continue;
+            }
             if q.iter().any(Option::is_some) {
-                barriers += self.follow(run, producer, &q, seen);
+                barriers += self.follow(run, producer, &q, seen, limits);
             } else {
                 // What is not cut is made before: no barrier, and not part of the group, unless another dimension is cut.
                 self.repeats[self.along] |= has_reduction(run, producer);
@@ -192,6 +238,17 @@ impl Chain {
         let cut = |a: &usize| dims[*a] != Extent::Const(1);
         let fewest = (0..dims.len()).filter(cut).map(|a| self.barriers[a]).min().unwrap_or(0);
         (0..dims.len()).filter(cut).filter(|a| self.barriers[*a] == fewest).collect()
+    }
+
+    /// Rows and columns of the blocks of a product that can be cut along both, where its factors are copied.
+    fn balanced(&self, dims: &[Extent], axes: &[usize], limits: &Limits) -> Option<(i64, i64)> {
+        let n = dims.len();
+        let both = self.product && n >= 2 && axes.contains(&(n - 2)) && axes.contains(&(n - 1));
+        let one_row = self.product && n >= 2 && dims[n - 2] == Extent::Const(1) && axes.contains(&(n - 1));
+        (limits.copies_factors && (both || one_row)).then(|| {
+            let (rows, columns) = (extent_or_guess(dims[n - 2]), extent_or_guess(dims[n - 1]));
+            product_blocks::choose(rows, columns, self.element * self.temporaries, limits)
+        })
     }
 
     fn budget(&self, limits: &Limits) -> i64 {
@@ -213,8 +270,12 @@ impl Chain {
             return div_ceil(share.min(largest), ROW_UNIT) * ROW_UNIT;
         }
         if last {
-            // A column reduction streams over its rows: the width of a block decides nothing but the parallelism.
-            let widest = if self.reduces || self.product { 512 } else { self.budget(limits) / inner };
+            if self.reduces {
+                // A column reduction streams over its rows: long pieces of them come fastest from memory, and the sums stay in L1.
+                let longest = if limits.copies_factors { LONGEST_PIECE } else { SHORT_PIECE };
+                return (div_ceil(share.min(longest), COLUMN_UNIT) * COLUMN_UNIT).max(COLUMN_UNIT);
+            }
+            let widest = if self.product { 512 } else { self.budget(limits) / inner };
             return (div_ceil(share.min(widest), COLUMN_UNIT) * COLUMN_UNIT).max(COLUMN_UNIT);
         }
         let largest = (self.budget(limits) / inner).max(1);

@@ -12,6 +12,7 @@ pub mod blocks;
 pub mod emit;
 pub mod placement;
 pub mod plan;
+mod product_blocks;
 pub(in crate::passes) mod runs;
 mod through_memory;
 
@@ -30,6 +31,8 @@ pub struct Limits {
     pub small_bytes: i64,
     /// The largest tile that is left as it is inside of loops.
     pub nested_bytes: i64,
+    /// Whether the factors of every block of a matrix product are copied before they are multiplied.
+    pub copies_factors: bool,
     /// Whether cheap values from outside of a loop may be made again inside, where tiles that use them are cut.
     pub remakes: bool,
     /// Whether what is reduced along a dimension is cut along another one alone: each block of a row would reduce the whole
@@ -45,6 +48,7 @@ impl Limits {
             block_bytes: 256 << 10,
             small_bytes: 64 << 10,
             nested_bytes: 1 << 20,
+            copies_factors: true,
             remakes: false,
             whole_rows: false,
         }
@@ -59,6 +63,7 @@ impl Limits {
             block_bytes: buffer / 5,
             small_bytes: buffer / 5,
             nested_bytes: buffer / 2,
+            copies_factors: false,
             remakes: false,
             whole_rows: true,
         }

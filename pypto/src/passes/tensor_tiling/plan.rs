@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::blocks::{self, LoopPlan};
 use super::placement::{self, Placement, is_leaf};
 use crate::ir::{Extent, Function, Op, TileType, ValueId};
-use crate::ops::OpKind;
+use crate::ops::{Class, OpKind};
 use crate::passes::tensor_tiling::Limits;
 
 /// Operations that run in one nest of loops.
@@ -70,6 +70,25 @@ impl<'a> Run<'a> {
     /// Valid extents of the tile that an operation makes or stores.
     pub fn valid(&self, index: usize) -> Vec<Extent> {
         self.tile(index).map(|t| t.valid.clone()).unwrap_or_default()
+    }
+
+    /// Whether a factor of a product is made in loops of its own because it is computed from a product itself: one nest for both would have
+    /// to be cut by rows alone, and would copy all of the other factors for every few of them.
+    pub fn is_apart(&self, op: &Op, producer: usize, limits: &Limits) -> bool {
+        limits.copies_factors && op.kind.class() == Class::Matmul && self.is_product(producer)
+    }
+
+    /// Whether an operation makes a product, or, element by element, something out of one.
+    fn is_product(&self, index: usize) -> bool {
+        let op = &self.ops[index];
+        match op.kind.class() {
+            Class::Matmul => true,
+            Class::Unary | Class::Binary | Class::Select | Class::Cast => {
+                let mut producers = op.operands.iter().filter_map(|operand| self.producer(*operand));
+                producers.any(|(producer, from)| !is_leaf(from) && self.is_product(producer))
+            }
+            _ => false,
+        }
     }
 
     fn tile(&self, index: usize) -> Option<&'a TileType> {
@@ -200,7 +219,8 @@ impl Planner<'_, '_> {
             // What every iteration needs all of is made once, before; so is what is worth loops of its own.
             let alone = self.groups[group].loops.is_empty() && self.is_small(producer);
             let cut = q.iter().any(Option::is_some) || alone;
-            self.whole[producer] |= !cut && !is_leaf(&self.run.ops[producer]);
+            let apart = !self.groups[group].loops.is_empty() && self.run.is_apart(op, producer, self.limits);
+            self.whole[producer] |= (!cut || apart) && !is_leaf(&self.run.ops[producer]);
             if !self.demands[producer].contains(&(group, q.clone())) {
                 self.demands[producer].push((group, q));
             }

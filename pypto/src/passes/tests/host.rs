@@ -49,9 +49,9 @@ fn row_reductions_stay_in_one_loop() {
     insta::assert_snapshot!(lowered(program));
 }
 
-/// `tanh(x @ w1 + b1) @ w2`: one loop over rows.
+/// `tanh(x @ w1 + b1) @ w2`: loops over blocks for each of the products.
 #[test]
-fn a_chain_of_products_goes_by_rows() {
+fn each_product_of_a_chain_has_its_blocks() {
     let params: [Declared<'_>; 5] = [
         ("x", &[-1, 384], Direction::In),
         ("w1", &[384, 1536], Direction::In),

@@ -17,6 +17,7 @@ const SMALL: Limits = Limits {
     nested_bytes: 4 << 10,
     remakes: true,
     whole_rows: false,
+    copies_factors: true,
 };
 
 /// Contents of every tensor parameter after a run, `rows` standing for the run-time extent.

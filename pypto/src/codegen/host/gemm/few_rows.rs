@@ -1,11 +1,15 @@
-//! Products with fewer rows than the micro-kernel: B is read once per row of C where it lies, several of its rows at a time, and the sums
-//! of a row stay in a scratch row that fits L1. Packing B would cost more than the multiplications.
+//! Products with few rows: B is read where it lies, several of its rows at a time for several rows of C, whose sums stay in scratch rows
+//! that fit L1. Packing B would cost about as much as the multiplications.
 
-use super::{Kind, Problem, b_offset, block, kernel};
+use super::{Block, Kind, Problem, b_offset, block, kernel};
 use crate::codegen::host::lir::{Builder, Elem, Type, Value};
 
-/// Columns of a block: the sums of one row, 16 KiB.
-const COLUMNS: i64 = 2048;
+/// Columns of a block: the sums of [`TOGETHER`] rows, 16 KiB.
+const COLUMNS: i64 = 1024;
+/// Rows of C that share the reading of B.
+const TOGETHER: i64 = 4;
+/// Most rows that are done this way.
+pub(super) const MOST: i64 = 16;
 /// Rows of B in flight.
 const STEPS: i64 = 8;
 
@@ -19,28 +23,54 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
         let columns = b.min(left, limit);
         b.for_each(zero, p.k, super::KC, |b, k0| {
             let block = block(b, p, k0);
-            b.for_each(zero, p.m, 1, |b, i| {
-                clear(b, kind.acc, sums, columns);
-                let one = b.index(1);
-                let a = super::element(b, kind.a.elem, p.a, p.a_strides, i, block.k0);
-                let source = super::element(b, kind.b.elem, p.b, p.b_strides, block.k0, j0);
-                let row = Row { a, a_stride: p.a_strides[1], b: source, b_stride: p.b_strides[0], sums, columns };
-                accumulate(b, kind, &row, block.depth);
-                let c = super::element(b, kind.acc, p.c, [p.c_stride, one], i, j0);
-                let init = super::element(b, kind.acc, block.init, [block.init_stride, one], i, j0);
-                kernel::merge_row(b, kind.acc, c, init, sums, block.adds, columns);
+            let together = b.index(TOGETHER);
+            let rest = b.urem(p.m, together);
+            let whole = b.sub(p.m, rest);
+            b.for_each(zero, whole, TOGETHER, |b, i| rows(b, kind, p, &block, [i, j0, columns, sums], TOGETHER));
+            let one = b.index(1);
+            b.for_loop(whole, p.m, one, &[], |b, i, _| {
+                rows(b, kind, p, &block, [i, j0, columns, sums], 1);
+                Vec::new()
             });
         });
     });
 }
 
-/// One row of C over one block.
-struct Row {
-    a: Value,
+/// `count` rows of C from row i on over one block; `at` = i, first column, number of columns, scratch rows.
+fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, at: [Value; 4], count: i64) {
+    let [i, j0, columns, sums] = at;
+    let one = b.index(1);
+    let (mut lines, mut sources, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    let distance = super::pack::padded(b, columns);
+    for r in 0..count {
+        let row = b.index(r);
+        let offset = b.mul(row, distance);
+        let sums = b.addr(sums, kind.acc, offset);
+        clear(b, kind.acc, sums, columns);
+        let row = b.add(i, row);
+        lines.push(sums);
+        sources.push(super::element(b, kind.a.elem, p.a, p.a_strides, row, block.k0));
+        rows.push(row);
+    }
+    let source = super::element(b, kind.b.elem, p.b, p.b_strides, block.k0, j0);
+    let strip =
+        Strip { a: sources, a_stride: p.a_strides[1], b: source, b_stride: p.b_strides[0], sums: lines, columns };
+    accumulate(b, kind, &strip, block.depth);
+    for (&row, &sums) in rows.iter().zip(&strip.sums) {
+        let c = super::element(b, kind.acc, p.c, [p.c_stride, one], row, j0);
+        let init = super::element(b, kind.acc, block.init, [block.init_stride, one], row, j0);
+        kernel::merge_row(b, kind.acc, c, init, sums, block.adds, columns);
+    }
+}
+
+/// Some rows of C over one block.
+struct Strip {
+    /// First elements of the rows of A.
+    a: Vec<Value>,
     a_stride: Value,
     b: Value,
     b_stride: Value,
-    sums: Value,
+    sums: Vec<Value>,
     columns: Value,
 }
 
@@ -51,39 +81,42 @@ fn clear(b: &mut Builder<'_>, acc: Elem, sums: Value, columns: Value) {
     b.for_each(zero, columns, lanes, |b, j| b.store(none, sums, j));
 }
 
-fn accumulate(b: &mut Builder<'_>, kind: Kind, row: &Row, depth: Value) {
+fn accumulate(b: &mut Builder<'_>, kind: Kind, strip: &Strip, depth: Value) {
     let (zero, one, steps) = (b.index(0), b.index(1), b.index(STEPS));
     let rest = b.urem(depth, steps);
     let whole = b.sub(depth, rest);
-    b.for_each(zero, whole, STEPS, |b, k| steps_at(b, kind, row, k, STEPS));
+    b.for_each(zero, whole, STEPS, |b, k| steps_at(b, kind, strip, k, STEPS));
     b.for_loop(whole, depth, one, &[], |b, k, _| {
-        steps_at(b, kind, row, k, 1);
+        steps_at(b, kind, strip, k, 1);
         Vec::new()
     });
 }
 
-/// Adds `count` steps from k on to all sums of the row.
-fn steps_at(b: &mut Builder<'_>, kind: Kind, row: &Row, k: Value, count: i64) {
-    let mut factors = Vec::new();
-    let mut rows = Vec::new();
+/// Adds `count` steps from k on to all sums of the rows.
+fn steps_at(b: &mut Builder<'_>, kind: Kind, strip: &Strip, k: Value, count: i64) {
+    let (mut factors, mut lines) = (Vec::new(), Vec::new());
     for step in 0..count {
         let offset = b.index(step);
         let at = b.add(k, offset);
-        let along = b.mul(at, row.a_stride);
-        let x = b.load(Type::Scalar(kind.a.elem), row.a, along);
-        let x = kind.a.widen(b, kind.acc, x);
-        factors.push(b.splat(x));
-        let start = b.mul(at, row.b_stride);
-        rows.push(b.addr(row.b, kind.b.elem, start));
-    }
-    let zero = b.index(0);
-    b.lanes_loop(zero, row.columns, 1, &[vec![]], |b, j, tail, _| {
-        let mut sum = b.load(Type::Vector(kind.acc), row.sums, j);
-        for (&x, &source) in factors.iter().zip(&rows) {
-            let y = kind.b.load(b, kind.acc, source, j, None, tail.mask());
-            sum = kernel::mul_add(b, kind.acc, x, y, sum);
+        let along = b.mul(at, strip.a_stride);
+        for &row in &strip.a {
+            let x = b.load(Type::Scalar(kind.a.elem), row, along);
+            let x = kind.a.widen(b, kind.acc, x);
+            factors.push(b.splat(x));
         }
-        b.store(sum, row.sums, j);
+        let start = b.mul(at, strip.b_stride);
+        lines.push(b.addr(strip.b, kind.b.elem, start));
+    }
+    let (zero, rows) = (b.index(0), strip.a.len());
+    b.lanes_loop(zero, strip.columns, 1, &[vec![]], |b, j, tail, _| {
+        let line: Vec<Value> = lines.iter().map(|&line| kind.b.load(b, kind.acc, line, j, None, tail.mask())).collect();
+        for (r, &sums) in strip.sums.iter().enumerate() {
+            let mut sum = b.load(Type::Vector(kind.acc), sums, j);
+            for (&y, factors) in line.iter().zip(factors.chunks(rows)) {
+                sum = kernel::mul_add(b, kind.acc, factors[r], y, sum);
+            }
+            b.store(sum, sums, j);
+        }
         vec![]
     });
 }

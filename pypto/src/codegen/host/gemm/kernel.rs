@@ -94,7 +94,7 @@ fn chunk_at(b: &mut Builder<'_>, acc: Elem, tile: &Tile, k: Value) -> (Value, Va
 }
 
 /// One step: the row of B times each row's element of A.
-fn update(
+pub(super) fn update(
     b: &mut Builder<'_>,
     acc: Elem,
     sums: &mut [Value],
@@ -109,7 +109,7 @@ fn update(
             b.load(Type::Vector(acc), row, at)
         })
         .collect::<Vec<_>>();
-    for r in 0..target.mr {
+    for r in 0..sums.len() / vectors {
         let x = element(b, r);
         for (v, &y) in columns.iter().enumerate() {
             let sum = &mut sums[r * vectors + v];
@@ -119,7 +119,7 @@ fn update(
 }
 
 /// Adds the initial values where there are some, and stores.
-fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]) {
+pub(super) fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]) {
     let target = b.target();
     let vectors = target.nr_vectors;
     let zero = b.index(0);

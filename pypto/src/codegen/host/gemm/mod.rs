@@ -9,6 +9,7 @@
 //! `c = c + acc`, where the first block stores `acc` or adds it to the initial value.
 
 mod few_rows;
+mod in_place;
 mod kernel;
 mod pack;
 
@@ -22,9 +23,11 @@ use pack::Layout;
 /// Length of a block of the inner dimension.
 pub const KC: i64 = 256;
 /// Columns of a block of B.
-const NC: i64 = 2048;
+const NC: i64 = 512;
+/// Columns of a block of B that only one block of A meets: it stays in L2 from its packing to its use.
+const NC_ONCE: i64 = 256;
 /// Row panels of a block of A.
-const PANELS: i64 = 16;
+const PANELS: i64 = 32;
 
 /// One factor. Element (i, j) is at `ptr + i * row_stride + j * col_stride` elements.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +76,14 @@ pub struct Gemm {
     pub init: Init,
     /// [`scratch_bytes`] bytes, 64-byte aligned.
     pub scratch: Value,
+}
+
+impl Gemm {
+    /// The product of the transposed factors in the other order: the transposed result. Sums keep their order.
+    pub fn turned(self) -> Gemm {
+        let turn = |x: Operand| Operand { row_stride: x.col_stride, col_stride: x.row_stride, ..x };
+        Gemm { m: self.n, n: self.m, a: turn(self.b), b: turn(self.a), ..self }
+    }
 }
 
 /// Scratch memory for products of at most these extents (`None`: unknown).
@@ -134,6 +145,9 @@ pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
         has_init,
         gemm.scratch,
     ];
+    if let Some(small) = in_place::small(b, gemm, kind) {
+        return in_place::emit(b, kind, &Problem::from_params(&args), small);
+    }
     let params = args.map(|v| b.ty(v));
     let name = format!("gemm_{}_{}", kind.a.name(), kind.b.name());
     b.call(&name, &params, &[], &args, |b, p| {
@@ -180,6 +194,7 @@ impl Problem {
     }
 }
 
+#[allow(dead_code)]
 fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let zero = b.index(0);
     let empty = b.cmp(Cmp::Eq, p.k, zero);
@@ -190,8 +205,8 @@ fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
             Vec::new()
         },
         |b| {
-            let mr = b.index(b.target().mr as i64);
-            let few = b.cmp(Cmp::Lt, p.m, mr);
+            let most = b.index(few_rows::MOST);
+            let few = b.cmp(Cmp::Le, p.m, most);
             // Few rows do not pay for packing B; streaming needs its rows contiguous.
             let stream = if kind.b.is_row_contiguous() { few } else { b.bool(false) };
             b.if_else(
@@ -237,8 +252,11 @@ fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let target = b.target();
     let (zero, offset_a, offset_b) = (b.index(0), b.index(a_offset(target)), b.index(b_offset(target)));
     let (packed_a, packed_b) = (b.addr(p.scratch, Elem::F32, offset_a), b.addr(p.scratch, Elem::F32, offset_b));
-    b.for_each(zero, p.n, NC, |b, j0| {
-        let (nc, left) = (b.index(NC), b.sub(p.n, j0));
+    let (wide, narrow, panels) = (b.index(NC), b.index(NC_ONCE), b.index(mc(target)));
+    let once = b.cmp(Cmp::Le, p.m, panels);
+    let nc = b.select(once, narrow, wide);
+    b.for_loop(zero, p.n, nc, &[], |b, j0, _| {
+        let left = b.sub(p.n, j0);
         let columns = b.min(left, nc);
         b.for_each(zero, p.k, KC, |b, k0| {
             let block = block(b, p, k0);
@@ -255,6 +273,7 @@ fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
                 macro_kernel(b, kind, p, &block, [packed_a, packed_b, c_at, init_at], rows, columns);
             });
         });
+        Vec::new()
     });
 }
 
@@ -271,7 +290,7 @@ fn macro_kernel(
     let target = b.target();
     let (mr, nr) = (target.mr as i64, target.nr() as i64);
     let [packed_a, packed_b, c, init] = at;
-    let padded = pack::padded_depth(b, block.depth);
+    let padded = pack::padded(b, block.depth);
     let zero = b.index(0);
     b.for_each(zero, columns, nr, |b, j| {
         let offset = b.mul(j, block.depth);

@@ -19,7 +19,7 @@ pub(super) struct Layout {
 
 /// Which neighbours are adjacent in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+pub(super) enum Order {
     /// Elements of a row.
     Rows,
     /// Elements of a column.
@@ -47,6 +47,10 @@ impl Layout {
         format!("{}{}_{order}", if self.signed || self.elem.is_float() { "" } else { "u" }, self.elem)
     }
 
+    pub(super) fn order(self) -> Order {
+        self.order
+    }
+
     pub(super) fn is_row_contiguous(self) -> bool {
         self.order == Order::Rows
     }
@@ -72,7 +76,7 @@ impl Layout {
 }
 
 /// The depth up to whole chunks of W: what a row of packed A takes.
-pub(super) fn padded_depth(b: &mut Builder<'_>, depth: Value) -> Value {
+pub(super) fn padded(b: &mut Builder<'_>, depth: Value) -> Value {
     let lanes = b.lanes() as i64;
     let (up, mask) = (b.index(lanes - 1), b.index(-lanes));
     let sum = b.add(depth, up);
@@ -92,7 +96,7 @@ pub(super) fn pack_a(
     let args = [source, strides[0], strides[1], rows, depth, out];
     b.call(&format!("gemm_pack_a_{}", kind.a.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {
         let mr = b.target().mr as i64;
-        let (zero, padded) = (b.index(0), padded_depth(b, p[4]));
+        let (zero, padded) = (b.index(0), padded(b, p[4]));
         b.for_each(zero, p[3], mr, |b, i| {
             let offset = b.mul(i, padded);
             let out = b.addr(p[5], kind.acc, offset);

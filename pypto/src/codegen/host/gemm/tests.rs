@@ -5,6 +5,7 @@ use crate::codegen::host::compile::compile_assembly;
 use crate::codegen::host::cpu::Isa;
 use crate::codegen::host::harness::{call, load, runnable};
 use crate::codegen::host::lir::Module;
+use crate::codegen::host::loader::Image;
 
 /// How a factor lies in memory: strides as constants in the kernel (`None`: passed at run time).
 #[derive(Clone, Copy, Debug)]
@@ -14,16 +15,21 @@ enum Lie {
     Strided,
 }
 
-/// Kernel `k` over args (a, b, c, bias, m, n, k, a strides, b strides, c stride).
-fn module(target: Target, elems: [(Elem, bool); 2], lies: [Lie; 2], init: usize) -> Module {
+/// Kernel `k` over args (a, b, c, bias, m, n, k, a strides, b strides, c stride); `known` are m, n, k and the strides, where they are
+/// constants of the kernel.
+fn module(target: Target, elems: [(Elem, bool); 2], lies: [Lie; 2], init: usize, known: Option<[usize; 7]>) -> Module {
     let mut module = Module::new(target);
     module.kernel("k", |b| {
+        let word = |b: &mut Builder<'_>, i: usize| match known {
+            Some(words) => b.index(words[i - 4] as i64),
+            None => b.arg_i64(i),
+        };
         let strides = |b: &mut Builder<'_>, lie: Lie, first: usize| {
             let one = b.index(1);
             match lie {
-                Lie::Rows => [b.arg_i64(first), one],
-                Lie::Columns => [one, b.arg_i64(first + 1)],
-                Lie::Strided => [b.arg_i64(first), b.arg_i64(first + 1)],
+                Lie::Rows => [word(b, first), one],
+                Lie::Columns => [one, word(b, first + 1)],
+                Lie::Strided => [word(b, first), word(b, first + 1)],
             }
         };
         let operand = |b: &mut Builder<'_>, i: usize| {
@@ -34,9 +40,9 @@ fn module(target: Target, elems: [(Elem, bool); 2], lies: [Lie; 2], init: usize)
         let init = [Init::Zero, Init::Accumulate, Init::Bias(b.arg_ptr(3))][init];
         let scratch = b.scratch();
         let gemm = Gemm {
-            m: b.arg_i64(4),
-            n: b.arg_i64(5),
-            k: b.arg_i64(6),
+            m: word(b, 4),
+            n: word(b, 5),
+            k: word(b, 6),
             a,
             b: bb,
             c: b.arg_ptr(2),
@@ -100,47 +106,60 @@ fn check<T: Copy>(
     random: impl Fn(&mut Random) -> T,
     value: impl Fn(T) -> f64,
 ) {
-    let image = load(&module(target, [elem, elem], lies, init));
+    let image = load(&module(target, [elem, elem], lies, init, None));
+    for shape in SHAPES {
+        check_shape(&image, target, elem, lies, init, shape, &random, &value);
+    }
+}
+
+fn check_shape<T: Copy>(
+    image: &Image,
+    target: Target,
+    elem: (Elem, bool),
+    lies: [Lie; 2],
+    init: usize,
+    [m, n, k]: [usize; 3],
+    random: &impl Fn(&mut Random) -> T,
+    value: &impl Fn(T) -> f64,
+) {
     let float = elem.0.is_float();
-    for [m, n, k] in SHAPES {
-        let mut rng = Random(m as u32 * 31 + n as u32 * 7 + k as u32);
-        let (sa, size_a) = strides(lies[0], m, k);
-        let (sb, size_b) = strides(lies[1], k, n);
-        let a: Vec<T> = (0..size_a).map(|_| random(&mut rng)).collect();
-        let b: Vec<T> = (0..size_b).map(|_| random(&mut rng)).collect();
-        let ldc = n + 1;
-        let word = |rng: &mut Random| if float { rng.float().to_bits() } else { rng.next() };
-        let old: Vec<u32> = (0..m * ldc + 1).map(|_| word(&mut rng)).collect();
-        let bias: Vec<u32> = (0..n).map(|_| word(&mut rng)).collect();
-        let mut c = old.clone();
-        let mut scratch = vec![u64::MAX; scratch_bytes(target, Some(n), Some(k)) / 8 + 1];
-        let args = [
-            a.as_ptr() as u64,
-            b.as_ptr() as u64,
-            c.as_mut_ptr() as u64,
-            bias.as_ptr() as u64,
-            m as u64,
-            n as u64,
-            k as u64,
-            sa[0] as u64,
-            sa[1] as u64,
-            sb[0] as u64,
-            sb[1] as u64,
-            ldc as u64,
-        ];
-        call(&image, "k", &args, (0, 0), &mut scratch);
-        for at in 0..c.len() {
-            let (i, j) = (at / ldc, at % ldc);
-            let want = if i >= m || j >= n {
-                old[at]
-            } else {
-                let start = [None, Some(old[at]), bias.get(j).copied()][init];
-                let pair = |x: usize| (value(a[i * sa[0] + x * sa[1]]), value(b[x * sb[0] + j * sb[1]]));
-                reference(target.fma, float, start, k, pair)
-            };
-            let name = format!("{m}x{n}x{k} {lies:?} init {init} {elem:?} on {} at ({i}, {j})", target.isa.name());
-            assert_eq!(c[at], want, "{name}: {} instead of {}", f32::from_bits(c[at]), f32::from_bits(want));
-        }
+    let mut rng = Random(m as u32 * 31 + n as u32 * 7 + k as u32);
+    let (sa, size_a) = strides(lies[0], m, k);
+    let (sb, size_b) = strides(lies[1], k, n);
+    let a: Vec<T> = (0..size_a).map(|_| random(&mut rng)).collect();
+    let b: Vec<T> = (0..size_b).map(|_| random(&mut rng)).collect();
+    let ldc = n + 1;
+    let word = |rng: &mut Random| if float { rng.float().to_bits() } else { rng.next() };
+    let old: Vec<u32> = (0..m * ldc + 1).map(|_| word(&mut rng)).collect();
+    let bias: Vec<u32> = (0..n).map(|_| word(&mut rng)).collect();
+    let mut c = old.clone();
+    let mut scratch = vec![u64::MAX; scratch_bytes(target, Some(n), Some(k)) / 8 + 1];
+    let args = [
+        a.as_ptr() as u64,
+        b.as_ptr() as u64,
+        c.as_mut_ptr() as u64,
+        bias.as_ptr() as u64,
+        m as u64,
+        n as u64,
+        k as u64,
+        sa[0] as u64,
+        sa[1] as u64,
+        sb[0] as u64,
+        sb[1] as u64,
+        ldc as u64,
+    ];
+    call(image, "k", &args, (0, 0), &mut scratch);
+    for at in 0..c.len() {
+        let (i, j) = (at / ldc, at % ldc);
+        let want = if i >= m || j >= n {
+            old[at]
+        } else {
+            let start = [None, Some(old[at]), bias.get(j).copied()][init];
+            let pair = |x: usize| (value(a[i * sa[0] + x * sa[1]]), value(b[x * sb[0] + j * sb[1]]));
+            reference(target.fma, float, start, k, pair)
+        };
+        let name = format!("{m}x{n}x{k} {lies:?} init {init} {elem:?} on {} at ({i}, {j})", target.isa.name());
+        assert_eq!(c[at], want, "{name}: {} instead of {}", f32::from_bits(c[at]), f32::from_bits(want));
     }
 }
 
@@ -160,6 +179,25 @@ fn reference(fma: bool, float: bool, start: Option<u32>, k: usize, pair: impl Fn
         c = Some(c.map_or(acc, |c| c + acc));
     }
     c.unwrap_or(0.0).to_bits()
+}
+
+/// Small products of known extents, which are done in place: heights that are and are not sums of whole panels.
+#[test]
+fn small_products_in_every_layout() {
+    const SMALL: [[usize; 3]; 8] =
+        [[6, 16, 8], [64, 64, 64], [7, 16, 5], [8, 32, 3], [13, 64, 256], [9, 64, 1], [11, 32, 70], [16, 64, 33]];
+    for target in runnable() {
+        for lies in LIES.iter().flat_map(|&a| LIES.map(|b| [a, b])) {
+            for (shape, init) in SMALL.into_iter().zip([0, 1, 2].into_iter().cycle()) {
+                let [m, n, k] = shape;
+                let (a, b) = (strides(lies[0], m, k).0, strides(lies[1], k, n).0);
+                let elem = (Elem::F32, true);
+                let known = Some([m, n, k, a[0], a[1], b[0], b[1]]);
+                let image = load(&module(target, [elem, elem], lies, init, known));
+                check_shape(&image, target, elem, lies, init, shape, &|r| r.float(), &|x: f32| f64::from(x));
+            }
+        }
+    }
 }
 
 const LIES: [Lie; 3] = [Lie::Rows, Lie::Columns, Lie::Strided];
@@ -210,7 +248,7 @@ fn function_lines<'a>(assembly: &'a str, name: &str) -> Vec<&'a str> {
 fn micro_kernel_keeps_its_sums_in_registers() {
     for isa in [Isa::Avx2, Isa::Avx512, Isa::Neon] {
         let target = Target::of(isa);
-        let assembly = compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0)).unwrap();
+        let assembly = compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0, None)).unwrap();
         let lines = function_lines(&assembly, &kernel::name(Elem::F32));
         let multiplications = lines.iter().filter(|l| l.starts_with("vfmadd") || l.starts_with("fmla")).count();
         // W steps in the main loop and one in the rest.

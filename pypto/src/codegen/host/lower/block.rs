@@ -217,7 +217,7 @@ impl<'f> Lowering<'f> {
         }
         let ty = self.tile_type(value);
         let loc = self.function.info(value).loc;
-        let access = self.take_tile_slot(b, ty, loc);
+        let access = self.take_slot_for(b, value, loc);
         self.copy(b, &tile, ty, &access);
         if !self.uses.is_defined_in(value, state.block) {
             // Other blocks must not see a copy that exists only here.

@@ -12,6 +12,7 @@ use super::group::{Group, is_narrow};
 use super::plan::{Plan, plan};
 use super::row_group::RowGroup;
 use super::row_stages::{self, Parts, Stages};
+use super::turned::{self, Needs, TurnedGroup};
 use crate::codegen::host::lir::{Builder, Reduce, Value};
 use crate::ir::{DType, Extent, Op, TileType, ValueId};
 use crate::ops::{Class, OpKind};
@@ -255,10 +256,7 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
                 self.lowering.hold(&access);
                 access
             }
-            None => {
-                let ty = self.lowering.tile_type(value);
-                self.lowering.take_tile_slot(b, ty, op.loc)
-            }
+            None => self.lowering.take_slot_for(b, value, op.loc),
         }
     }
 
@@ -283,11 +281,14 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
             buffers.insert(n, buffer);
         }
         super::cost::add_group(self.lowering, &plan, rows, columns, b.lanes());
+        let turned = turned::needs(b, &self.nodes, &self.sinks, &plan, &self.dims, columns);
         let rows = self.lowering.extents(b, rows);
         let columns = self.lowering.extent(b, columns);
-        match row_stages::of(b, &self.nodes, &self.sinks, &plan, &self.dims) {
-            Some(stages) => self.emit_stages(b, &stages, plan, &rows, columns),
-            None => {
+        let stages = row_stages::of(b, &self.nodes, &self.sinks, &plan, &self.dims);
+        match (turned, stages) {
+            (Some(needs), _) => self.emit_turned(b, &needs, plan, rows[0], columns),
+            (None, Some(stages)) => self.emit_stages(b, &stages, plan, &rows, columns),
+            (None, None) => {
                 let (nodes, sinks) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.sinks));
                 RowGroup { nodes, sinks, plan, rows, columns, buffers }.emit(b);
             }
@@ -295,6 +296,26 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
         for access in self.temporary {
             self.lowering.release(&access);
         }
+    }
+
+    fn emit_turned(&mut self, b: &mut Builder<'_>, needs: &Needs, plan: Plan, rows: Value, columns: Value) {
+        let width = self.dims.last().and_then(|d| d.constant()).unwrap_or(0);
+        let strips = self.vectors(b, &needs.strips, width);
+        let partials = self.vectors(b, &needs.partials, turned::PARTIALS);
+        let (nodes, sinks) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.sinks));
+        TurnedGroup { nodes, sinks, plan, rows, columns, strips, partials }.emit(b);
+    }
+
+    /// Memory for `count` vectors of each of those nodes.
+    fn vectors(&mut self, b: &mut Builder<'_>, nodes: &[NodeId], count: i64) -> HashMap<NodeId, Access> {
+        let lanes = b.lanes() as i64;
+        let mut memory = HashMap::new();
+        for &n in nodes {
+            let access = self.lowering.take_slot(b, accumulator_type(self.nodes[n].dtype), &[count, lanes]);
+            self.temporary.push(access.clone());
+            memory.insert(n, access);
+        }
+        memory
     }
 
     fn emit_stages(&mut self, b: &mut Builder<'_>, stages: &Stages, plan: Plan, rows: &[Value], columns: Value) {
@@ -359,7 +380,10 @@ impl<'f> GraphBuilder<'_, 'f> {
         }
         let &node = self.known.get(&result)?;
         let ty = self.lowering.tile_type(result);
-        let access = match self.in_place(state, group, result) {
+        let access = match self
+            .in_place(state, group, result)
+            .or_else(|| self.in_the_place_of_a_dying_tile(state, group, result))
+        {
             Some(access) => {
                 self.overwritten.extend(access.slot());
                 self.lowering.hold(&access);
@@ -369,6 +393,33 @@ impl<'f> GraphBuilder<'_, 'f> {
         };
         self.write(node, ty, access.clone());
         Some((result, access))
+    }
+
+    /// The slot of a tile that this group is the last to read, where the result has its type and order: less memory is touched.
+    fn in_the_place_of_a_dying_tile(&self, state: &BlockState<'f>, group: &Group, result: ValueId) -> Option<Access> {
+        if self.lowering.destinations.contains_key(&result) {
+            return None;
+        }
+        let last = group.ops.last().copied()?;
+        let ty = self.lowering.tile_type(result);
+        let fits = |&&value: &&ValueId| {
+            let Some(Tile::Memory(access)) = self.lowering.tile(value) else { return false };
+            let Some(slot) = access.whole_slot() else { return false };
+            let from = self.lowering.tile_type(value);
+            let turned = |v: &ValueId| self.lowering.turned.contains(v);
+            let alike = from.dtype == ty.dtype && from.dims == ty.dims && turned(&value) == turned(&result);
+            let dies = self.lowering.uses.last(value).is_some_and(|p| p <= last);
+            let read = |node: &Node<'_>| matches!(&node.kind, NodeKind::Memory(read) if read.slot() == Some(slot));
+            let in_order =
+                |node: &Node<'_>| matches!(&node.kind, NodeKind::Memory(read) if read.whole_slot() == Some(slot));
+            let aligned = self.nodes.iter().any(read) && self.nodes.iter().all(|node| !read(node) || in_order(node));
+            alike && dies && aligned && self.lowering.slots.holders(slot) == 1 && !self.overwritten.contains(&slot)
+        };
+        let value = state.live.iter().find(fits)?;
+        match self.lowering.tile(*value) {
+            Some(Tile::Memory(access)) => Some(access.clone()),
+            _ => None,
+        }
     }
 
     /// The slot of the loop variable that the result becomes, when nothing needs the variable's old value beyond this group, and the group

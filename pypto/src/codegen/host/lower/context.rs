@@ -1,11 +1,12 @@
 //! The state of lowering one kernel: what each IR value is bound to, scratch slots, failure sites.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::access::{Access, Memory, stored};
 use super::kernel::Site;
 use super::scratch::{SlotId, Slots};
 use super::uses::Uses;
+use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Elem, Value};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::ir::{DType, Extent, Function, Loc, TensorType, TileType, Type, ValueId};
@@ -51,6 +52,8 @@ pub(super) struct Lowering<'f> {
     pub error: Option<Diagnostic>,
     /// Where a value should be written when it is computed: the slot of the loop variable that it becomes.
     pub destinations: HashMap<ValueId, (Access, Option<ValueId>)>,
+    /// Tiles whose slots hold them column by column.
+    pub turned: HashSet<ValueId>,
     /// Nanoseconds spent by the code emitted so far, with the trip counts of the loops around it.
     pub cost: f64,
     /// Product of the trip counts of the loops around the point of emission.
@@ -58,7 +61,7 @@ pub(super) struct Lowering<'f> {
 }
 
 impl<'f> Lowering<'f> {
-    pub fn new(function: &'f Function) -> Lowering<'f> {
+    pub fn new(function: &'f Function, target: Target) -> Lowering<'f> {
         Lowering {
             function,
             uses: Uses::of(function),
@@ -67,6 +70,7 @@ impl<'f> Lowering<'f> {
             sites: Vec::new(),
             error: None,
             destinations: HashMap::new(),
+            turned: super::turned::turned(function, target.lanes),
             cost: 0.0,
             trips: 1.0,
         }
@@ -195,6 +199,17 @@ impl<'f> Lowering<'f> {
             return self.take_slot(b, ty.dtype, &vec![0; ty.rank()]);
         }
         self.take_slot(b, ty.dtype, &dims)
+    }
+
+    /// Takes a slot for that tile value.
+    pub fn take_slot_for(&mut self, b: &mut Builder<'_>, value: ValueId, loc: Loc) -> Access {
+        let ty = self.tile_type(value);
+        let mut access = self.take_tile_slot(b, ty, loc);
+        if self.turned.contains(&value) {
+            let rows = ty.dims[0].constant().unwrap_or(1);
+            access.strides = vec![b.index(1), b.index(rows)];
+        }
+        access
     }
 
     /// One more holder for the slot of an access, if it lies in one.

@@ -51,7 +51,7 @@ fn start_carried<'f>(
                 access
             }
             None => {
-                let access = l.take_tile_slot(b, l.tile_type(result), op.loc);
+                let access = l.take_slot_for(b, result, op.loc);
                 if let Some(tile) = l.tile(value).cloned() {
                     l.copy(b, &tile, l.tile_type(value), &access);
                 }
@@ -123,7 +123,7 @@ fn finish_yields(
             // A value that lies in another variable's slot must be saved before that slot is written.
             Tile::Memory(access) if slots.iter().flatten().any(|slot| slot.shares_memory(&access)) => {
                 let ty = l.tile_type(value);
-                let temporary = l.take_tile_slot(b, ty, l.function.info(value).loc);
+                let temporary = l.take_slot_for(b, value, l.function.info(value).loc);
                 l.copy(b, &Tile::Memory(access), ty, &temporary);
                 saved.push(temporary.clone());
                 Tile::Memory(temporary)
@@ -213,7 +213,7 @@ fn checked_step(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op) -> Value {
 fn lower_if<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
     let condition = l.scalar(b, op.operands[0]);
     let slots: Vec<Option<Access>> =
-        op.results.iter().map(|&r| l.is_tile(r).then(|| l.take_tile_slot(b, l.tile_type(r), op.loc))).collect();
+        op.results.iter().map(|&r| l.is_tile(r).then(|| l.take_slot_for(b, r, op.loc))).collect();
     let types: Vec<Type> = op.results.iter().filter(|&&r| !l.is_tile(r)).map(|&r| scalar_type(l, r)).collect();
     let shared = RefCell::new(&mut *l);
     let branch = |b: &mut Builder<'_>, block: &'f Block| {

@@ -66,8 +66,12 @@ fn extents(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, inner_x: Extent, 
 /// Packed operands of the product.
 fn take_scratch(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, inner: Extent) -> Access {
     let bound = |e: Option<Extent>| e.and_then(Extent::constant).map(|n| n.max(0) as usize);
-    let columns = l.tile_type(op.result()).dims.last().copied();
-    let bytes = gemm::scratch_bytes(b.target(), bound(columns), bound(Some(inner)));
+    // The factors of a turned product are exchanged, so its rows count as its columns do.
+    let dims = &l.tile_type(op.result()).dims;
+    let columns = bound(dims.last().copied());
+    let rows = bound(dims.iter().rev().nth(1).copied());
+    let columns = if l.turned.contains(&op.result()) { columns.zip(rows).map(|(c, r)| c.max(r)) } else { columns };
+    let bytes = gemm::scratch_bytes(b.target(), columns, bound(Some(inner)));
     l.take_slot(b, DType::I8, &[bytes as i64])
 }
 
@@ -95,6 +99,8 @@ fn emit(
         init,
         scratch,
     };
+    let turned = b.as_const(out.strides[rank - 1]) != Some(1);
+    let product = if turned { Gemm { c_stride: out.strides[rank - 1], ..product.turned() } } else { product };
     gemm::emit(b, &product);
 }
 
@@ -145,7 +151,7 @@ fn result<'f>(
     if let Some(out) = destination(l, b, state, op) {
         return Some((out, init));
     }
-    let out = l.take_tile_slot(b, l.tile_type(op.result()), op.loc);
+    let out = l.take_slot_for(b, op.result(), op.loc);
     l.define(state, op.result(), Tile::Memory(out.clone()));
     Some((out, init))
 }

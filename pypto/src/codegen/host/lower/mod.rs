@@ -2,7 +2,8 @@
 //!
 //! A block's operations are taken in program order. Row-local ones (elementwise, row reductions, loads and stores) are collected into
 //! *fusion groups* ([`group`]), each of which becomes one loop over rows ([`row_group`]) with a few column loops per row ([`plan`],
-//! [`columns`]), or several where that keeps the processor busier ([`row_stages`]); everything in between stays in registers or in one row of scratch memory. Values that cross groups, loops and branches lie in
+//! [`columns`]), or several where that keeps the processor busier ([`row_stages`]), or one over columns
+//! where products leave their results in columns ([`turned`]); everything in between stays in registers or in one row of scratch memory. Values that cross groups, loops and branches lie in
 //! slots of scratch memory ([`scratch`]), in place where possible ([`control`]). Products of matrices are lowered by [`dot`],
 //! rearrangements by [`movement`], elements by index by [`permute`]. The kernel's outermost parallel loops become the range of iterations of a call ([`parallel`]).
 //!
@@ -31,6 +32,8 @@ mod row_group;
 mod row_stages;
 mod scalars;
 mod scratch;
+mod sort;
+mod turned;
 mod uses;
 
 #[cfg(test)]
@@ -50,7 +53,7 @@ pub use kernel::{LoweredKernel, Site};
 /// Errors are constructs that cannot be translated: values of run-time extents that would have to be kept in memory, calls.
 pub fn lower(function: &Function, target: Target) -> Result<LoweredKernel, Diagnostic> {
     let mut module = Module::new(target);
-    let mut lowering = Lowering::new(function);
+    let mut lowering = Lowering::new(function, target);
     let mut iterations = IndexExpr::Const(1);
     module.kernel(&function.name, |b| {
         parallel::bind_parameters(&mut lowering, b);

@@ -182,8 +182,8 @@ pub(super) fn own_copy<'f>(
         l.define_view(state, op.result(), Tile::Memory(access.clone()));
         return Some(access);
     }
-    let (tile, ty) = (l.tile(value)?.clone(), l.tile_type(op.result()));
-    let access = l.take_tile_slot(b, ty, op.loc);
+    let tile = l.tile(value)?.clone();
+    let access = l.take_slot_for(b, op.result(), op.loc);
     l.copy(b, &tile, l.tile_type(value), &access);
     l.define(state, op.result(), Tile::Memory(access.clone()));
     Some(access)

@@ -5,14 +5,16 @@ use super::block::BlockState;
 use super::context::{Lowering, Tile};
 use super::cost;
 use super::movement::own_copy;
+use super::sort;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 use crate::ir::{DType, Extent, Op, TileType};
 use crate::ops::OpKind;
 
 /// Nanoseconds of an element that is moved by index.
 const MOVE: f64 = 1.0;
-/// Nanoseconds of an element in one pass of the sort.
+/// Nanoseconds of an element in one pass of the merge sort, and in one step of the network.
 const MERGE: f64 = 4.0;
+const STEP: f64 = 0.12;
 
 /// Lowers an operation of class `Permute`; no group is open.
 pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
@@ -180,7 +182,24 @@ fn scatter<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState
     cost::add_elements(l, &index_ty.valid, MOVE);
 }
 
-/// A merge sort of indices, from runs of one element upwards; it is stable.
+/// Sorts rows by a network of vectors.
+fn sort_rows(l: &mut Lowering<'_>, b: &mut Builder<'_>, x: &Access, out: &Access, ty: &TileType, width: i64) {
+    let vectors = sort::vectors(b, width);
+    let pairs = vectors * b.lanes() as i64;
+    let [keys, indices] = [0, 1].map(|_| l.take_slot(b, DType::I32, &[pairs]));
+    let (rows, length) = split_last(l.extents(b, &ty.valid));
+    let network = sort::Network { keys: keys.base, indices: indices.base, vectors };
+    for_rows(b, &rows, &mut |b, rows| {
+        let (row, order) = (row_of(b, x, rows), row_of(b, out, rows));
+        network.emit(b, x, row, length, order);
+    });
+    let steps = f64::from(pairs.ilog2() * (pairs.ilog2() + 1) / 2);
+    cost::add_elements(l, &ty.valid, STEP * steps);
+    l.release(&keys);
+    l.release(&indices);
+}
+
+/// Sorts rows of keys that have no short form: a merge sort of indices, from runs of one element upwards; it is stable.
 fn argsort<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
     let (result, ty) = (op.result(), l.tile_type(op.operands[0]));
     let Some(x) = operand(l, b, state, op, (0, &ty.dims)) else { return };
@@ -188,6 +207,10 @@ fn argsort<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState
         return l.unsupported(op.loc, "rows whose extent is known only at run time, to be sorted");
     };
     let out = l.take_tile_slot(b, l.tile_type(result), op.loc);
+    if sort::has_keys(ty.dtype) {
+        sort_rows(l, b, &x, &out, ty, width);
+        return l.define(state, result, Tile::Memory(out));
+    }
     let merged = l.take_slot(b, DType::I32, &[width]);
     let (rows, length) = split_last(l.extents(b, &ty.valid));
     for_rows(b, &rows, &mut |b, rows| {

@@ -382,13 +382,13 @@ fn zero(b: &mut Builder<'_>, node: &Node<'_>, wide: bool) -> Value {
 }
 
 /// `start + index` in the type of `start`.
-fn iota_at(b: &mut Builder<'_>, index: Value, start: Value) -> Value {
+pub(super) fn iota_at(b: &mut Builder<'_>, index: Value, start: Value) -> Value {
     let index = b.resize(index, b.elem(start), true);
     b.add(start, index)
 }
 
 /// `start` + column number, per lane.
-fn column_numbers(b: &mut Builder<'_>, column: Value, start: Value) -> Value {
+pub(super) fn column_numbers(b: &mut Builder<'_>, column: Value, start: Value) -> Value {
     let first = iota_at(b, column, start);
     let lane = b.iota(b.elem(start));
     b.add(lane, first)

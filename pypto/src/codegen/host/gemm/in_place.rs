@@ -1,0 +1,185 @@
+//! Small products, whose factors are read where they lie.
+//!
+//! Packing costs about a sixth of a product of 64 x 64 x 64. It is left out where the left factor lies so that the micro-kernel finds its
+//! elements in the first-level cache: a tile or two of a few KiB, whose rows do not all fall on the same cache sets. The right factor is
+//! read in place too where its rows are contiguous, and packed otherwise. Rows are split so evenly that no panel reaches over the edge.
+
+use super::kernel::{self, Tile};
+use super::pack::{self, Order};
+use super::{Gemm, I, KC, Kind, P, Problem};
+use crate::codegen::host::cpu::Target;
+use crate::codegen::host::lir::{Builder, Elem, Type, Value};
+
+/// Steps of the inner dimension that are written out.
+const STEPS: i64 = 4;
+/// Elements of a factor that stay in the nearest caches while it is read again and again.
+const RESIDENT: i64 = 16 << 10;
+/// Rows at a distance that is a multiple of this many bytes fall on too few sets of a cache.
+const SAME_SETS: i64 = 2048;
+
+/// A product that is done in place: its rows and columns, and whether its right factor is packed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Small {
+    m: i64,
+    n: i64,
+    packs_b: bool,
+}
+
+/// Whether a product is done in place, and how.
+pub(super) fn small(b: &Builder<'_>, gemm: &Gemm, kind: Kind) -> Option<Small> {
+    let target = b.target();
+    let (m, n, k) = (b.as_const(gemm.m)?, b.as_const(gemm.n)?, b.as_const(gemm.k)?);
+    let a_stride = match kind.a.order() {
+        Order::Rows => gemm.a.row_stride,
+        Order::Columns => gemm.a.col_stride,
+        Order::Strided => return None,
+    };
+    let plain = kind.acc == Elem::F32 && kind.a.elem == Elem::F32;
+    let fits = (1..=KC).contains(&k) && m.saturating_mul(k) <= RESIDENT && n.saturating_mul(k) <= RESIDENT;
+    let whole = n > 0 && n % target.nr() as i64 == 0 && m >= target.mr as i64;
+    if !plain || !fits || !whole || !is_spread(b, a_stride) {
+        return None;
+    }
+    let packs_b = kind.b.order() != Order::Rows || kind.b.elem != Elem::F32 || !is_spread(b, gemm.b.row_stride);
+    Some(Small { m, n, packs_b })
+}
+
+/// Whether lines at that distance in elements fall on different sets.
+fn is_spread(b: &Builder<'_>, stride: Value) -> bool {
+    b.as_const(stride).is_some_and(|stride| stride.saturating_mul(4) % SAME_SETS != 0)
+}
+
+/// The heights of the row panels: as many of MR as possible, and the rest in panels that are at least half as high.
+fn heights(target: Target, m: i64) -> Vec<(i64, i64)> {
+    let mr = target.mr as i64;
+    let (whole, rest) = (m / mr, m % mr);
+    if rest == 0 {
+        return vec![(whole, mr)];
+    }
+    if 2 * rest > mr {
+        return vec![(whole, mr), (1, rest)];
+    }
+    let both = mr + rest;
+    vec![(whole - 1, mr), (1, both - both / 2), (1, both / 2)]
+}
+
+/// Writes the product.
+pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small) {
+    let a_stride = if kind.a.order() == Order::Rows { p.a_strides[0] } else { p.a_strides[1] };
+    let args = [
+        p.k,
+        p.a,
+        a_stride,
+        p.b,
+        p.b_strides[0],
+        p.b_strides[1],
+        p.c,
+        p.c_stride,
+        p.init,
+        p.init_stride,
+        p.has_init,
+        p.scratch,
+    ];
+    let (a, bb) = (kind.a.name(), kind.b.name());
+    let name = format!("gemm_small_{a}_{bb}_{}x{}{}", small.m, small.n, if small.packs_b { "_packed" } else { "" });
+    b.call(&name, &[I, P, I, P, I, I, P, I, P, I, I, P], &[], &args, |b, p| {
+        product(b, kind, small, p);
+        Vec::new()
+    });
+}
+
+/// All tiles, column panels outermost: a panel of B stays in the first-level cache.
+fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
+    let (depth, nr) = (p[0], b.target().nr() as i64);
+    let (mut base_b, mut stride_b) = (p[3], p[4]);
+    if small.packs_b {
+        let offset = b.index(super::b_offset(b.target()));
+        base_b = b.addr(p[11], Elem::F32, offset);
+        let columns = b.index(small.n);
+        pack::pack_b(b, kind, p[3], [p[4], p[5]], depth, columns, base_b);
+        stride_b = b.index(nr);
+    }
+    let (zero, end) = (b.index(0), b.index(small.n));
+    b.for_each(zero, end, nr, |b, j| {
+        let offset = if small.packs_b { b.mul(j, depth) } else { j };
+        let panel = b.addr(base_b, Elem::F32, offset);
+        let mut first = 0;
+        for (count, height) in heights(b.target(), small.m) {
+            let (start, end) = (b.index(first), b.index(first + count * height));
+            b.for_each(start, end, height, |b, i| {
+                let along = if kind.a.order() == Order::Rows { b.mul(i, p[2]) } else { i };
+                let a = b.addr(p[1], Elem::F32, along);
+                let [c, init] = [(p[6], p[7]), (p[8], p[9])].map(|(base, stride)| {
+                    let row = b.mul(i, stride);
+                    let at = b.add(row, j);
+                    b.addr(base, Elem::F32, at)
+                });
+                let tile = Tile { depth, a, b: panel, c, c_stride: p[7], init, init_stride: p[9], adds: p[10] };
+                call(b, kind.a.order(), height as usize, &tile, [p[2], stride_b]);
+            });
+            first += count * height;
+        }
+    });
+}
+
+/// The micro-kernel of that height on factors where they lie; `strides` are the distances of the lines of A and of the rows of B.
+fn call(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: [Value; 2]) {
+    let args = [
+        tile.depth,
+        tile.a,
+        strides[0],
+        tile.b,
+        strides[1],
+        tile.c,
+        tile.c_stride,
+        tile.init,
+        tile.init_stride,
+        tile.adds,
+    ];
+    let name = format!("gemm_kernel_{}_{height}", if order == Order::Rows { "rows" } else { "columns" });
+    b.call(&name, &[I, P, I, P, I, P, I, P, I, I], &[], &args, |b, p| {
+        let tile =
+            Tile { depth: p[0], a: p[1], b: p[3], c: p[5], c_stride: p[6], init: p[7], init_stride: p[8], adds: p[9] };
+        body(b, order, height, &tile, [p[2], p[4]]);
+        Vec::new()
+    });
+}
+
+fn body(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: [Value; 2]) {
+    let zeros = vec![b.constant(Type::Vector(Elem::F32), 0); height * b.target().nr_vectors];
+    let (zero, one, steps) = (b.index(0), b.index(1), b.index(STEPS));
+    let rest = b.urem(tile.depth, steps);
+    let whole = b.sub(tile.depth, rest);
+    let lines: Vec<Value> = (0..height as i64)
+        .map(|r| {
+            let r = b.index(r);
+            let offset = if order == Order::Rows { b.mul(r, strides[0]) } else { r };
+            b.addr(tile.a, Elem::F32, offset)
+        })
+        .collect();
+    let step = |b: &mut Builder<'_>, k: Value, count: i64, sums: &[Value]| {
+        let mut sums = sums.to_vec();
+        let [mut a_at, mut row] = [strides[0], strides[1]].map(|stride| b.mul(k, stride));
+        for s in 0..count {
+            if s > 0 {
+                a_at = b.add(a_at, strides[0]);
+                row = b.add(row, strides[1]);
+            }
+            let source = b.addr(tile.b, Elem::F32, row);
+            kernel::update(b, Elem::F32, &mut sums, source, |b, r| {
+                if order == Order::Rows {
+                    let s = b.index(s);
+                    let at = b.add(k, s);
+                    return b.load_splat(Elem::F32, lines[r], at);
+                }
+                let column = b.addr(tile.a, Elem::F32, a_at);
+                let at = b.index(r as i64);
+                b.load_splat(Elem::F32, column, at)
+            });
+        }
+        sums
+    };
+    let sums = b.for_loop(zero, whole, steps, &zeros, |b, k, sums| step(b, k, STEPS, sums));
+    let sums = b.for_loop(whole, tile.depth, one, &sums, |b, k, sums| step(b, k, 1, sums));
+    kernel::finish(b, Elem::F32, tile, &sums);
+}
