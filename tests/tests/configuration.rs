@@ -122,6 +122,17 @@ fn artifacts_of_plain_calls() {
 }
 
 #[test]
+fn checkpoints() {
+    let of = |option, variables: &[(&str, &str)]| {
+        resolve(CompileOptions { checkpoints: option, ..unset() }, variables).checkpoints
+    };
+    let variable = [("PYPTO_CHECKPOINTS", "/k")];
+    assert!(!of(None, &[]) && of(None, &variable) && of(Some(true), &[]) && !of(Some(false), &variable));
+    let recorded = |option| pypto::ir::report::observer::recorded(|| of(option, &[])).0;
+    assert!(recorded(None) && !recorded(Some(false)));
+}
+
+#[test]
 fn cache_directory() {
     let directory = |variables: &[(&str, &str)]| environment(variables).cache_directory();
     assert_eq!(directory(&[("PYPTO_CACHE", "off"), ("PYPTO_CACHE_DIR", "/c")]), None);

@@ -1,4 +1,5 @@
-//! Macros that a body may use: assertions, which become part of the kernel, and printing, which only eager runs do.
+//! Macros that a body may use: assertions and what [`printing`](super::printing) reads, which become part of the kernel,
+//! and what only eager runs do.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -19,7 +20,9 @@ impl Capture<'_> {
             "static_assert" => self.assertion(mac, 1, true),
             "assert_eq" | "debug_assert_eq" => self.assertion(mac, 2, false),
             "static_print" => self.static_print(mac),
-            "println" | "print" | "eprintln" | "eprint" | "dbg" => None,
+            print @ ("print" | "println") => self.print(mac, print),
+            "checkpoint" => self.checkpoint(mac),
+            "eprintln" | "eprint" | "dbg" => None,
             _ => {
                 self.reject_macro(mac);
                 None
@@ -69,45 +72,6 @@ impl Capture<'_> {
         Some(format!("assert {condition} {} {known}", code::option(message)))
     }
 
-    /// `static_print!("text {} {name}", value)`.
-    fn static_print(&mut self, mac: &Macro) -> Option<String> {
-        let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
-        let arguments = self.errors.take(parser.parse2(mac.tokens.clone()))?;
-        let mut arguments = arguments.into_iter();
-        let text = match arguments.next() {
-            Some(Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })) => text,
-            _ => {
-                self.errors.over(&mac.path, "`static_print!` starts with a text: `static_print!(\"rows {}\", n)`");
-                return None;
-            }
-        };
-        let Some((pieces, names)) = placeholders(&text.value()) else {
-            self.errors.over(&text, "`static_print!` has the placeholders `{}`, `{:?}`, `{name}` and `{name:?}`");
-            return None;
-        };
-        let place = code::span(text.span());
-        let mut values = Vec::new();
-        for name in names {
-            let Some(name) = name else {
-                let Some(value) = arguments.next() else {
-                    self.errors.over(&text, "there are more placeholders than values");
-                    return None;
-                };
-                values.push(self.expr(&value));
-                continue;
-            };
-            match syn::parse_str::<syn::ExprPath>(&name) {
-                Ok(path) => values.push(format!("{place} {}", self.path(&path))),
-                Err(_) => self.errors.over(&text, format!("`{name}` is not a name")),
-            }
-        }
-        if let Some(extra) = arguments.next() {
-            self.errors.over(extra, "there is no placeholder for this value");
-        }
-        let pieces = code::list(pieces.iter().map(|piece| code::string(piece)));
-        Some(format!("staticprint {pieces} {}", code::list(values)))
-    }
-
     /// Rust code that runs at specialization, on extents and meta parameters.
     fn comptime(&mut self, mac: &Macro) -> String {
         let Some(value) = self.errors.take(syn::parse2::<Expr>(mac.tokens.clone())) else { return String::new() };
@@ -135,41 +99,14 @@ impl Capture<'_> {
         let help = match name.as_str() {
             "panic" | "unreachable" | "todo" | "unimplemented" => "state the condition with `assert!`",
             "vec" | "format" => "kernels have arrays `[a, b]` and tiles, but no heap",
-            "println" | "print" | "eprintln" | "eprint" => "it is a statement, without a value",
+            "println" | "print" | "eprintln" | "eprint" | "checkpoint" => "it is a statement, without a value",
             _ => {
-                "supported are `assert!`, `assert_eq!`, `debug_assert!`, `device_assert!`, `static_assert!`, `static_print!`, `comptime!`, and \
-                  `println!`, `dbg!` in eager runs"
+                "supported are `assert!`, `assert_eq!`, `debug_assert!`, `device_assert!`, `static_assert!`, `static_print!`, `print!`, \
+                  `println!`, `checkpoint!`, `comptime!`, and `eprintln!`, `dbg!` in eager runs"
             }
         };
         self.errors.over(&mac.path, format!("`{name}!` is not supported in a kernel body: {help}"));
     }
-}
-
-/// The text around placeholders, and the names in them; `None` for a placeholder that is not known.
-fn placeholders(text: &str) -> Option<(Vec<String>, Vec<Option<String>>)> {
-    let (mut pieces, mut names) = (vec![String::new()], Vec::new());
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        let doubled = matches!(c, '{' | '}') && rest.peek() == Some(&c);
-        match c {
-            _ if doubled => {
-                rest.next();
-                pieces.last_mut()?.push(c);
-            }
-            '{' => {
-                let inside: String = rest.by_ref().take_while(|c| *c != '}').collect();
-                let name = inside.strip_suffix(":?").unwrap_or(&inside);
-                if name.contains(':') {
-                    return None;
-                }
-                names.push(Some(name.to_owned()).filter(|name| !name.is_empty()));
-                pieces.push(String::new());
-            }
-            '}' => return None,
-            c => pieces.last_mut()?.push(c),
-        }
-    }
-    Some((pieces, names))
 }
 
 /// The names of one segment in an expression, each a variable or a constant.

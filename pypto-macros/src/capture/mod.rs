@@ -16,6 +16,7 @@ mod matches;
 pub mod names;
 mod operators;
 mod patterns;
+mod printing;
 mod rejected;
 
 use proc_macro2::Group;

@@ -14,8 +14,9 @@ use crate::codegen::ascend::{AscendArtifact, AscendOptions, Planner, generate, t
 use crate::codegen::host::object_cache::object_cache;
 use crate::config::environment::Environment;
 use crate::config::{BackendType, ConfigError, ExecutionMode, MemoryPlanner, VerificationLevel};
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostic, Diagnostics, codes};
 use crate::ir::Program;
+use crate::ir::report::{ReportSite, sites};
 use crate::passes::manager::PassOptions;
 use crate::passes::pipeline::PassPipeline;
 use crate::target::Target;
@@ -54,6 +55,9 @@ pub(super) fn build(
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<Built, CompileError> {
     let target = target_of(arch);
+    if mode == ExecutionMode::Onboard {
+        refuse_reports(&program, target)?;
+    }
     let start = Instant::now();
     let pipeline = PassPipeline::ascend(target).options(pass_options(settings));
     let (passes, hints) = watched_passes(pipeline, &mut program, settings, progress)?;
@@ -77,6 +81,24 @@ pub(super) fn build(
     let executable = HostExecutable { program, kernels, accelerator };
     let (dumps, listings, fallbacks) = (passes.dumps, Vec::new(), Vec::new());
     Ok(Built { executable, stages, dumps, listings, files, fallbacks, hints })
+}
+
+/// Refuses what only simulators show: there is no way from a device to here.
+fn refuse_reports(program: &Program, target: &'static Target) -> Result<(), Diagnostics> {
+    let shown = program.functions.iter().flat_map(sites);
+    let problem = |site: ReportSite| {
+        let (loc, name) = (site.op.loc, site.op.kind.name());
+        Diagnostic::error(
+            codes::TARGET_SUPPORT,
+            loc,
+            format!("a device `{}` has no `{name}`", target.name),
+            "shown here",
+        )
+        .note(format!("values of {} do not leave the device while a kernel runs", target.product))
+        .help(format!("targets `{}sim`, `host` and `interpreter` have it", target.name))
+    };
+    let problems = Diagnostics(shown.map(problem).collect());
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// Lets the assembler make C++ of the kernels of an artifact that is written, where there is an assembler; gives files

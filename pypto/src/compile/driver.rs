@@ -20,6 +20,7 @@ use crate::frontend::generic;
 use crate::frontend::instantiate::{describe, instantiate};
 use crate::frontend::specialization::Specialization;
 use crate::ir::{self, Program};
+use crate::passes::checkpoints::remove_checkpoints;
 use crate::passes::pipeline::PassPipeline;
 
 /// Compiles a program: passes, code for every kernel, and, where one is asked for, the artifact's directory. Also in
@@ -90,8 +91,9 @@ fn compile_verified(
     progress: Option<&Arc<dyn Progress>>,
 ) -> Result<CompiledProgram, CompileError> {
     let start = Instant::now();
+    let program = chosen(program.clone(), settings);
     let built = build(program.clone(), settings, progress)?;
-    finish(built, settings, Some(program.clone()), &[], start).map(|compilation| compilation.artifact)
+    finish(built, settings, Some(program), &[], start).map(|compilation| compilation.artifact)
 }
 
 /// Compiles a program that calls may start at in several places: every root for itself, all of them or none.
@@ -136,6 +138,14 @@ pub fn compile_entries(program: &Program, options: &CompileOptions) -> Result<Co
         Some(writer) => writer.publish(&program.name, entries)?,
         None => CompiledEntries::of_build(&program.name, entries),
     })
+}
+
+/// The program without what the settings do not ask for.
+fn chosen(mut program: Program, settings: &Settings) -> Program {
+    if !settings.checkpoints {
+        remove_checkpoints(&mut program);
+    }
+    program
 }
 
 /// A compilation that came to its end.
@@ -217,7 +227,7 @@ pub fn lower(
     specialization: &Specialization,
     settings: &Settings,
 ) -> Result<Program, CompileError> {
-    let mut program = instantiate(function, specialization)?;
+    let mut program = chosen(instantiate(function, specialization)?, settings);
     let outcome = match settings.platform.backend_type() {
         None => run_passes(&mut program, settings).map(drop),
         Some(arch) => PassPipeline::ascend(target_of(arch)).run(&mut program).map(drop),
@@ -236,7 +246,7 @@ pub fn compile_specialization(
     settings: &Settings,
 ) -> Result<Compilation, CompileError> {
     let start = Instant::now();
-    let program = instantiate(function, specialization)?;
+    let program = chosen(instantiate(function, specialization)?, settings);
     let frontend = Stage::new("instantiate", start.elapsed());
     let source = (settings.output != Output::None).then(|| program.clone());
     let mut built = build(program, settings, None).map_err(|error| match error {

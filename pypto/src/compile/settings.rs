@@ -11,6 +11,7 @@ use crate::config::{
     VerificationLevel,
 };
 use crate::diagnostics::{Code, codes};
+use crate::ir::report::observer::is_recording;
 
 /// Where the artifact goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Settings {
     pub threads: usize,
     /// Whether the cache of compiled kernels is used.
     pub cache: bool,
+    /// Whether the code shows the values of checkpoints.
+    pub checkpoints: bool,
     /// Who places tiles in on-chip memory, on Ascend.
     pub memory_planner: MemoryPlanner,
     /// Whether the assembler tells its passes, on Ascend.
@@ -112,6 +115,7 @@ impl Settings {
             emit_source_loc: options.emit_source_loc.or(environment.emit_source_loc).unwrap_or(true),
             threads: options.threads.map_or_else(|| environment.thread_count(), |n| n.max(1)),
             cache: options.cache.unwrap_or(true),
+            checkpoints: options.checkpoints.unwrap_or_else(|| environment.checkpoints.is_some() || is_recording()),
             memory_planner: options.memory_planner.unwrap_or(MemoryPlanner::DsaRp),
             dump_ptoas_passes: options.dump_ptoas_passes.unwrap_or(false),
         };

@@ -126,6 +126,10 @@ pub struct CompileOptions {
     /// Whether the cache of compiled kernels is used. Default: yes, unless `PYPTO_CACHE=off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<bool>,
+    /// Whether the code shows the values of `checkpoint!`. Without, it is as if they were not written. Default: where
+    /// `PYPTO_CHECKPOINTS` is set, and for calls that the program records (`pypto::ir::report::observer::recorded`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoints: Option<bool>,
 }
 
 impl CompileOptions {

@@ -34,6 +34,8 @@ pub struct Environment {
     pub eager: EagerOrder,
     /// `PYPTO_CHECK=nan`: kernels are interpreted, and stop where the first NaN is made.
     pub check_nan: bool,
+    /// `PYPTO_CHECKPOINTS`: where the values of checkpoints are written, which are switched on by it.
+    pub checkpoints: Option<PathBuf>,
     /// `PYPTO_MESSAGE_FORMAT=json`: tests of `check(..)` say what is wrong in the form of rustc's JSON.
     pub messages_as_json: bool,
     /// `PYPTO_PROG_BUILD_DIR`: where artifacts without a name go.
@@ -95,6 +97,7 @@ impl Environment {
             })?
             .unwrap_or_default(),
             check_nan: word(&raw, "PYPTO_CHECK", "`nan`", |text| (text == "nan").then_some(true))?.unwrap_or(false),
+            checkpoints: path("PYPTO_CHECKPOINTS"),
             messages_as_json: word(&raw, "PYPTO_MESSAGE_FORMAT", "`human` or `json`", |text| match text {
                 "human" => Some(false),
                 "json" => Some(true),

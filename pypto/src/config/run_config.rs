@@ -244,6 +244,8 @@ builder! {
     distributed_config: DistributedConfig => compile.distributed_config;
     /// Whether the cache of compiled kernels is used.
     cache: bool => compile.cache;
+    /// Whether the code shows the values of `checkpoint!`: [`CompileOptions::checkpoints`].
+    checkpoints: bool => compile.checkpoints;
     /// Which device.
     device_id: u32 => run.device_id;
     /// Threads that schedule on an Ascend device.

@@ -260,6 +260,8 @@ impl Reader {
             "staticprint" => {
                 StatementKind::StaticPrint { pieces: self.list(Reader::string)?, args: self.list(Reader::expr)? }
             }
+            "print" => StatementKind::Print { text: self.string()?, args: self.list(Reader::expr)? },
+            "checkpoint" => StatementKind::Checkpoint { value: self.expr()?, name: self.string()? },
             "task" => StatementKind::Task {
                 name: self.option(Reader::ident)?,
                 after: self.list(Reader::ident)?,

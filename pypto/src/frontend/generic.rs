@@ -204,6 +204,16 @@ pub enum StatementKind {
         pieces: &'static [&'static str],
         args: &'static [Expr],
     },
+    /// `print!("text {}", value)` and `println!`: a text with placeholders that have no names, and their values.
+    Print {
+        text: &'static str,
+        args: &'static [Expr],
+    },
+    /// `checkpoint!(value, "name")`.
+    Checkpoint {
+        value: Expr,
+        name: &'static str,
+    },
     /// `#[task(name, after = [..])] call(..);`
     Task {
         name: Option<Ident>,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use safetensors::{Dtype, SafeTensors, View};
 
 use crate::ir::DType;
+use crate::ir::report::file::TYPES;
 use crate::language::DynamicTensor;
 use crate::ops::reference::{Element, with_element};
 use crate::staged::write_whole;
@@ -62,21 +63,6 @@ pub fn write_tensors<'a>(
         .map_err(|error| TensorFileError::Damaged { path: path.to_owned(), reason: error.to_string() })?;
     write_whole(path, &bytes).map_err(|error| io(path, error))
 }
-
-/// Element types and their names in `.safetensors` files.
-const TYPES: [(DType, Dtype); 11] = [
-    (DType::Bool, Dtype::BOOL),
-    (DType::I8, Dtype::I8),
-    (DType::I16, Dtype::I16),
-    (DType::I32, Dtype::I32),
-    (DType::I64, Dtype::I64),
-    (DType::U8, Dtype::U8),
-    (DType::U16, Dtype::U16),
-    (DType::U32, Dtype::U32),
-    (DType::F16, Dtype::F16),
-    (DType::BF16, Dtype::BF16),
-    (DType::F32, Dtype::F32),
-];
 
 fn read_safetensors(path: &Path) -> Result<BTreeMap<String, DynamicTensor>, TensorFileError> {
     let bytes = fs::read(path).map_err(|error| io(path, error))?;

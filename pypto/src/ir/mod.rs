@@ -17,6 +17,7 @@ pub mod index_expr;
 pub mod interpreter;
 pub mod loc;
 pub mod nodes;
+pub mod report;
 mod roots;
 pub mod scalars;
 pub mod text;

@@ -227,11 +227,14 @@ pub enum AttrKey {
     Message,
     /// Element type of the result where operands do not tell: `DType`.
     DType,
+    /// Of a checkpoint, the operation that made its value, and the line of that: `Text`. Of a printed line, the numbers of the
+    /// tensors that hold what the source calls tiles.
+    Origin,
 }
 
 impl AttrKey {
     /// Every key, in declaration order.
-    pub const ALL: [AttrKey; 10] = [
+    pub const ALL: [AttrKey; 11] = [
         AttrKey::Value,
         AttrKey::Axis,
         AttrKey::Round,
@@ -242,6 +245,7 @@ impl AttrKey {
         AttrKey::Loop,
         AttrKey::Message,
         AttrKey::DType,
+        AttrKey::Origin,
     ];
 
     /// The spelling in the IR text.
@@ -257,6 +261,7 @@ impl AttrKey {
             AttrKey::Loop => "loop",
             AttrKey::Message => "message",
             AttrKey::DType => "dtype",
+            AttrKey::Origin => "origin",
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::diagnostics::{Diagnostic, Severity, codes};
 use crate::frontend::generic::Function;
 use crate::frontend::specialization::{ArgumentSpec, Specialization};
 use crate::ir::DType;
+use crate::ir::report::observer::is_recording;
 use crate::language::argument::Argument;
 use crate::runtime::error::{Error, Result};
 use crate::runtime::program::HostProgram;
@@ -66,7 +67,9 @@ pub fn find(
     arguments: &[Argument<'_>],
 ) -> Result<&'static Variant> {
     let hash = hash(function, types, meta, arguments);
-    if let Some(variant) = look_up(hash, |v| v.fits(function, types, meta, arguments)) {
+    let checkpoints = is_recording();
+    let fits = |v: &Variant| v.key.checkpoints == checkpoints && v.fits(function, types, meta, arguments);
+    if let Some(variant) = look_up(hash, fits) {
         events::count(&events::FOUND);
         return Ok(variant);
     }
@@ -141,7 +144,8 @@ pub fn key(
     let metas: Vec<(&str, i64)> = meta.into_iter().flat_map(MetaValues::iter).collect();
     check_sizes(function, samples).map_err(Error::call)?;
     let specialization = Specialization::for_call(function, types, samples, &metas).map_err(Error::call)?;
-    Ok(Key::new(function, specialization, compile::engine(settings.platform).identity(settings.threads)))
+    let target = compile::engine(settings.platform).identity(settings.threads);
+    Ok(Key::new(function, specialization, target).with_checkpoints(settings.checkpoints))
 }
 
 /// Loads the variant from disk, or compiles it and stores it there.

@@ -106,7 +106,7 @@ impl<O: Output> Compiled<O> {
         match given {
             Err(error) => error,
             Ok(given) => {
-                let given = given.with_target(&key.target);
+                let given = given.with_target(&key.target).with_checkpoints(key.checkpoints);
                 let changes: Vec<String> = given.changes_from(key).iter().map(|c| c.to_string()).collect();
                 let title = format!("`{}` was compiled for other arguments", function.name.name);
                 let place = loc(function, function.name.span);

@@ -19,6 +19,7 @@ use super::site::CallSite;
 use crate::compile::Settings;
 use crate::config::RunConfig;
 use crate::frontend::generic::{self, Callable, Callee};
+use crate::ir::report::observer::{as_one_call, is_recording};
 use crate::ir::{self, DType};
 use crate::language::argument::Argument;
 use crate::language::arity::for_each_arity;
@@ -251,7 +252,11 @@ pub fn launch<K: Callable, G: TypeArguments, O: Output>(
     let meta = MetaValues::take_current();
     let meta = meta.as_deref();
     let variant = match site.last() {
-        Some(variant) if variant.fits(function, G::DTYPES, meta, arguments) => variant,
+        Some(variant)
+            if variant.key.checkpoints == is_recording() && variant.fits(function, G::DTYPES, meta, arguments) =>
+        {
+            variant
+        }
         _ => {
             let variant = cache::find(function, G::DTYPES, meta, arguments)?;
             site.set(variant);
@@ -264,7 +269,7 @@ pub fn launch<K: Callable, G: TypeArguments, O: Output>(
 /// Runs an eager body: the tiles that it makes are freed when it returns.
 #[doc(hidden)]
 pub fn eager_scope<R>(body: impl FnOnce() -> R) -> R {
-    scope(body)
+    as_one_call(|| scope(body))
 }
 
 /// The program whose entry is the kernel `K`, with all functions that it calls, as written: what

@@ -21,13 +21,18 @@ pub struct Key {
     pub specialization: Specialization,
     /// What runs the code: the interpreter, or an instruction set and a CPU.
     pub target: String,
+    /// Whether the code shows the values of checkpoints.
+    pub checkpoints: bool,
     /// The compiler's version.
     pub compiler: &'static str,
 }
 
 impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
-        self.source == other.source && self.specialization == other.specialization && self.target == other.target
+        self.source == other.source
+            && self.specialization == other.specialization
+            && self.target == other.target
+            && self.checkpoints == other.checkpoints
     }
 }
 
@@ -38,15 +43,22 @@ impl Hash for Key {
         self.source.hash(state);
         self.specialization.hash(state);
         self.target.hash(state);
+        self.checkpoints.hash(state);
         self.compiler.hash(state);
     }
 }
 
 impl Key {
-    /// The key of a function for a specialization and a target.
+    /// The key of a function for a specialization and a target; without checkpoints.
     pub fn new(function: &'static Function, specialization: Specialization, target: String) -> Key {
         let source = fingerprint(function);
-        Key { function, source, specialization, target, compiler: env!("CARGO_PKG_VERSION") }
+        Key { function, source, specialization, target, checkpoints: false, compiler: env!("CARGO_PKG_VERSION") }
+    }
+
+    /// The same key for code that shows the values of checkpoints, or does not.
+    pub(super) fn with_checkpoints(mut self, checkpoints: bool) -> Key {
+        self.checkpoints = checkpoints;
+        self
     }
 
     /// The same key for another target.
@@ -93,6 +105,7 @@ impl Key {
             add(format!("meta {}", meta.name.name), value.to_string(), None);
         }
         add("target".into(), self.target.clone(), None);
+        add("checkpoints".into(), self.checkpoints.to_string(), None);
         components
     }
 

@@ -12,7 +12,6 @@ pub mod extent;
 pub mod intrinsics;
 pub mod loops;
 pub mod operand;
-mod show;
 pub mod tensor;
 #[cfg(test)]
 mod tests;

@@ -94,6 +94,8 @@ pub enum Class {
     Control,
     /// A run-time check.
     Check,
+    /// Values shown to whoever observes the run.
+    Report,
 }
 
 /// What an operation does besides computing its results.
@@ -109,6 +111,8 @@ pub enum Effect {
     Nested,
     /// May stop the kernel with an error.
     Fails,
+    /// Shows values, those of tensors among them, to whoever observes the run: stays, in order.
+    Reports,
 }
 
 /// The declaration of an operation.
@@ -353,6 +357,10 @@ ops! {
     Call = "call" Call ("argument...") NoDType Nested;
     /// Stops the kernel with attribute `message` where the condition is false.
     Assert = "assert" Check ("condition") Bool Fails;
+    /// Prints attribute `message`, with the values in place of its placeholders: scalars, and the valid parts of tiles and tensors.
+    Print = "print" Report ("value...") Any Reports;
+    /// Shows a value under the name in attribute `message`; `origin` tells the operation that made it. Compiled only on request.
+    Checkpoint = "checkpoint" Report ("value") Any Reports;
 }
 
 impl OpKind {

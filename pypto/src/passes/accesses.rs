@@ -84,6 +84,10 @@ pub fn of_op(op: &Op, ranges: &Ranges<'_>, directions: &Directions, found: &mut 
         }
         OpKind::GatherRows => found.push(access(op, op.operands[0], None, ranges, false)),
         OpKind::ScatterRows => found.push(access(op, op.operands[1], None, ranges, true)),
+        OpKind::Print | OpKind::Checkpoint => {
+            let tensors = op.operands.iter().filter(|v| function.ty(**v).as_tensor().is_some());
+            found.extend(tensors.map(|tensor| access(op, *tensor, None, ranges, false)));
+        }
         OpKind::Call => of_call(op, ranges, directions, found),
         _ => {}
     }

@@ -3,12 +3,12 @@
 use crate::ir::{Function, Op, Type};
 use crate::ops::{Effect, OpKind};
 
-/// Whether the operation must stay even if nothing uses its results: it writes memory, calls, or may stop the kernel.
+/// Whether the operation must stay even if nothing uses its results: it writes memory, calls, shows values, or may stop the kernel.
 /// Reads do not count.
 pub fn must_stay(op: &Op, function: &Function) -> bool {
     match op.kind.info().effect {
         Effect::Pure | Effect::Reads => false,
-        Effect::Writes => true,
+        Effect::Writes | Effect::Reports => true,
         Effect::Fails => may_fail(op, function),
         Effect::Nested if op.kind == OpKind::Call => true,
         Effect::Nested => op.regions.iter().flat_map(|region| &region.ops).any(|nested| must_stay(nested, function)),
@@ -23,7 +23,7 @@ pub fn is_function_of_operands(op: &Op) -> bool {
         && match op.kind.info().effect {
             Effect::Pure => true,
             Effect::Fails => op.kind != OpKind::Assert,
-            Effect::Reads | Effect::Writes | Effect::Nested => false,
+            Effect::Reads | Effect::Writes | Effect::Nested | Effect::Reports => false,
         }
 }
 

@@ -4,6 +4,7 @@
 pub mod accesses;
 pub mod affine;
 pub mod carry_through_memory;
+pub mod checkpoints;
 pub mod coverage;
 pub mod cse;
 pub mod dce;

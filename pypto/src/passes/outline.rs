@@ -324,7 +324,7 @@ impl Outliner<'_> {
     fn remove_unneeded(&self, ops: &mut Vec<Op>, needed: &mut HashSet<ValueId>) {
         let mut keep: Vec<bool> = vec![false; ops.len()];
         for (position, op) in ops.iter().enumerate().rev() {
-            let effect = matches!(op.kind.info().effect, Effect::Writes | Effect::Nested | Effect::Fails);
+            let effect = !matches!(op.kind.info().effect, Effect::Pure | Effect::Reads);
             keep[position] = effect || op.results.iter().any(|v| needed.contains(v));
             if keep[position] {
                 for_each_use(op, self.function, &mut |v| {

@@ -29,7 +29,7 @@ pub fn place(op: &Op, function: &Function) -> Place {
         OpKind::Alloc | OpKind::View => Place::Scalar,
         OpKind::For | OpKind::If | OpKind::While if stays(op, function) => Place::Nest,
         OpKind::For if is_parallel(op) => Place::ParallelLoop,
-        OpKind::Extract | OpKind::Assert => Place::Compute,
+        OpKind::Extract | OpKind::Assert | OpKind::Print | OpKind::Checkpoint => Place::Compute,
         _ if is_scalar(op, function) => Place::Scalar,
         _ => Place::Compute,
     }
@@ -61,7 +61,8 @@ fn stays(op: &Op, function: &Function) -> bool {
 }
 
 fn is_compute(op: &Op, function: &Function) -> bool {
-    let mut tiles = matches!(op.kind, OpKind::Write | OpKind::Assert | OpKind::ScatterRows);
+    let mut tiles =
+        matches!(op.kind, OpKind::Write | OpKind::Assert | OpKind::ScatterRows) || op.kind.class() == Class::Report;
     if op.regions.is_empty() {
         for_each_use(op, function, &mut |v| tiles |= function.ty(v).as_tile().is_some());
         tiles |= op.results.iter().any(|v| function.ty(*v).as_tile().is_some());

@@ -76,6 +76,8 @@ impl Units {
         match op.kind.class() {
             Class::Matmul => (true, false),
             Class::Constant | Class::Tensor | Class::Control | Class::Call | Class::Check => (false, false),
+            // Numbers are shown by either unit, tiles where they are computed with.
+            Class::Report => (false, op.operands.iter().any(on_tile)),
             _ if op.kind == OpKind::Store && self.products.contains(&op.operands[0]) => (true, false),
             _ if matches!(op.kind, OpKind::Load | OpKind::Full | OpKind::Iota | OpKind::Read) => (false, false),
             _ => (false, op.kind == OpKind::Write || op.operands.iter().chain(&op.results).any(on_tile)),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::check_arguments::{Style, check, style};
 use super::dfx::dump_args::ArgumentsDump;
 use super::error::{Error, ErrorKind, Result};
-use super::observe::Observers;
+use super::observe::{DIRECTORY, Observers};
 use super::pool::thread_count;
 use super::program::HostProgram;
 use super::record::Stop;
@@ -19,6 +19,8 @@ use crate::artifact::{ArtifactError, CompiledProgram, KernelCode, ParamInfo};
 use crate::compile::engine;
 use crate::config::{CheckedRunOptions, RunOptions};
 use crate::diagnostics::{Diagnostic, codes};
+use crate::ir::report::file::{RecordingError, write_recording};
+use crate::ir::report::observer::{is_recording, recorded};
 use crate::ir::{DType, Extent, Function, ParamRole, Type, ValueId};
 use crate::language::DynamicTensor;
 use crate::language::argument::{Argument, CallArguments, MAX_RANK};
@@ -117,6 +119,9 @@ impl CompiledProgram {
     }
 }
 
+/// The file of a dispatch's checkpoints, among what it records.
+const CHECKPOINTS: &str = "checkpoints.safetensors";
+
 /// A program in the process.
 pub struct LoadedProgram {
     pub(crate) host: Arc<HostProgram>,
@@ -148,13 +153,29 @@ pub(crate) fn observed<R>(
     let threads = options.threads.map_or_else(thread_count, |threads| threads.max(1));
     let deadline = options.time_limit_ms.map(|limit| Instant::now() + Duration::from_millis(limit));
     let execution = Execution { deadline, ..Execution::on(threads) };
-    match Observers::of(program, options.dfx)? {
+    keeping_checkpoints(program, || match Observers::of(program, options.dfx)? {
         None => run(execution),
         Some(observers) => {
             let result = run(observers.watch(execution))?;
             observers.write(program.name())?;
             Ok(result)
         }
+    })
+}
+
+/// Writes the values of checkpoints beside what a dispatch records, where the artifact has a directory and nobody else keeps
+/// them.
+fn keeping_checkpoints<R>(program: &CompiledProgram, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    let shows = || program.loaded::<LoadedProgram>().is_some_and(|loaded| loaded.host.has_checkpoints());
+    let Some(directory) = program.output_dir().filter(|_| !is_recording() && shows()) else { return run() };
+    let (result, checkpoints) = recorded(run);
+    let directory = directory.join(DIRECTORY);
+    let written = std::fs::create_dir_all(&directory)
+        .map_err(|error| RecordingError::Io { path: directory.clone(), error })
+        .and_then(|()| write_recording(&directory.join(CHECKPOINTS), &checkpoints));
+    match (result, written) {
+        (Ok(_), Err(error)) => Err(Error::host(format!("the call ended, but its checkpoints are lost: {error}"))),
+        (result, _) => result,
     }
 }
 

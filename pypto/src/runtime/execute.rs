@@ -151,7 +151,7 @@ impl Frame {
             return Ok(());
         }
         // SAFETY: the caller's promise.
-        tasks.span(task, begin, end, || unsafe { kernel.run_range(words, begin, end) })
+        tasks.span(task, begin, end, |shown| unsafe { kernel.run_range(words, begin, end, shown) })
     }
 
     fn finish_chunk(&self, schedule: &Schedule, task: usize, failure: &FirstFailure, tasks: Tasks<'_>) {

@@ -6,7 +6,8 @@ use super::kernel::{Failure, Interpreted};
 use crate::artifact::Site;
 use crate::config::environment::Environment;
 use crate::ir::Program;
-use crate::ir::interpreter::{Options, run_function};
+use crate::ir::interpreter::{Options, run_reporting};
+use crate::ir::report::Report;
 
 /// As `PYPTO_CHECK` says.
 fn options() -> Options {
@@ -26,9 +27,9 @@ pub fn interpreted(program: &Arc<Program>, name: &str) -> Option<Box<dyn Interpr
 }
 
 impl Interpreted for InterpretedKernel {
-    unsafe fn run(&self, words: &[u64]) -> Result<(), Failure> {
+    unsafe fn run(&self, words: &[u64], reports: &mut Vec<Report>) -> Result<(), Failure> {
         // SAFETY: the caller's promise about the words.
-        unsafe { run_function(&self.program, self.function, words, options()) }
+        unsafe { run_reporting(&self.program, self.function, words, options(), reports) }
             .map_err(|error| Failure::Stopped(Site { loc: error.loc, message: error.kind.to_string() }))
     }
 }

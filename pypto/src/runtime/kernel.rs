@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pool::{Panicked, pool};
 use super::recording::Tasks;
+use super::reports::Status;
 use super::scratch::{OutOfMemory, with_scratch};
 use crate::artifact::Site;
 use crate::codegen::host::loader::{Image, KernelFn};
 use crate::ir::IndexExpr;
+use crate::ir::report::{Report, ReportSite};
 
 /// Work below this many nanoseconds stays on the calling thread: waking a worker costs as much.
 pub const PARALLEL_ABOVE: f64 = 20_000.0;
@@ -27,6 +29,8 @@ pub struct Kernel {
     pub scratch: IndexExpr,
     /// What a non-zero status means: status n is entry n - 1.
     pub sites: Vec<Site>,
+    /// Where it shows values.
+    pub reports: Vec<ReportSite>,
     /// Estimated nanoseconds of an iteration.
     pub cost: f64,
 }
@@ -41,11 +45,11 @@ pub enum Code {
 
 /// A kernel that the interpreter runs.
 pub trait Interpreted: Send + Sync {
-    /// Runs the kernel.
+    /// Runs the kernel; what it shows is added to `reports`.
     ///
     /// # Safety
     /// As for [`Kernel::run_range`].
-    unsafe fn run(&self, words: &[u64]) -> Result<(), Failure>;
+    unsafe fn run(&self, words: &[u64], reports: &mut Vec<Report>) -> Result<(), Failure>;
 }
 
 /// Why a call stopped.
@@ -76,23 +80,32 @@ impl From<Panicked> for Failure {
 }
 
 impl Kernel {
-    /// Runs iterations `begin..end` on this thread.
+    /// Runs iterations `begin..end` on this thread; what they show is added to `reports`, also if they fail.
     ///
     /// # Safety
     /// `words` are arguments that the kernel was compiled for: pointers to memory of the extents that its types and
     /// words state, which nothing else writes meanwhile, nor reads if the kernel writes it.
-    pub unsafe fn run_range(&self, words: &[u64], begin: i64, end: i64) -> Result<(), Failure> {
+    pub unsafe fn run_range(
+        &self,
+        words: &[u64],
+        begin: i64,
+        end: i64,
+        reports: &mut Vec<Report>,
+    ) -> Result<(), Failure> {
         match &self.code {
             Code::Native { entry, .. } => {
                 let scratch = usize::try_from(evaluate(&self.scratch, words)).unwrap_or(0);
-                let mut status = 0u32;
+                let mut status = Status::new(&self.reports);
+                let word = (&raw mut status).cast::<u32>();
                 // SAFETY: the caller's promise; scratch has the size that the kernel asked for, and belongs to this
                 // thread until the call returns.
-                with_scratch(scratch, |memory| unsafe { entry(words.as_ptr(), begin, end, memory, &mut status) })?;
-                if status == 0 { Ok(()) } else { Err(self.stopped(status)) }
+                with_scratch(scratch, |memory| unsafe { entry(words.as_ptr(), begin, end, memory, word) })?;
+                let code = status.code;
+                reports.append(&mut status.into_reports());
+                if code == 0 { Ok(()) } else { Err(self.stopped(code)) }
             }
             // SAFETY: the caller's promise.
-            Code::Interpreted(code) => unsafe { code.run(words) },
+            Code::Interpreted(code) => unsafe { code.run(words, reports) },
         }
     }
 
@@ -114,13 +127,13 @@ impl Kernel {
         }
         if chunks == 1 {
             // SAFETY: the caller's promise.
-            return tasks.span(task, 0, iterations, || unsafe { self.run_range(words, 0, iterations) });
+            return tasks.span(task, 0, iterations, |shown| unsafe { self.run_range(words, 0, iterations, shown) });
         }
         let failure = FirstFailure::default();
         pool().run(chunks, threads, &|chunk| {
             let (begin, end) = share(iterations, chunks, chunk);
             // SAFETY: the caller's promise; distinct ranges of iterations are independent.
-            failure.note(tasks.span(task, begin, end, || unsafe { self.run_range(words, begin, end) }));
+            failure.note(tasks.span(task, begin, end, |shown| unsafe { self.run_range(words, begin, end, shown) }));
         })?;
         failure.into_result()
     }

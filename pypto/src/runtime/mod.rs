@@ -20,6 +20,7 @@ pub(crate) mod program;
 pub(crate) mod record;
 pub(crate) mod recording;
 pub(crate) mod region;
+mod reports;
 pub(crate) mod schedule;
 pub(crate) mod scratch;
 pub(crate) mod signature;

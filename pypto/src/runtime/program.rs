@@ -13,13 +13,17 @@ use super::perf_map;
 use super::record::{Memory, Stop, depends_on_data, record};
 use super::recording::{Execution, PhaseKind};
 use super::region::Base;
+use super::reports::ReportLog;
 use super::schedule::Schedule;
 use super::scratch::{ALIGNMENT, Buffer};
 use super::simulated;
 use crate::artifact::{Accelerator, HostExecutable, HostKernel, KernelCode};
 use crate::codegen::host::loader::Image;
+use crate::ir::report::observer::publish;
+use crate::ir::report::{ReportSite, sites as report_sites};
 use crate::ir::{DType, Function, ParamRole, Program};
 use crate::language::argument::Argument;
+use crate::ops::OpKind;
 
 /// Schedules kept for one program; calls with more combinations of `dyn` extents make them anew.
 const SCHEDULES: usize = 16;
@@ -35,6 +39,8 @@ pub struct HostProgram {
     sources: Vec<Source>,
     /// Whether every call makes its schedule, because it reads tensors.
     reads: bool,
+    /// Whether a kernel shows values.
+    shows: bool,
     /// The schedule that fits every call.
     fixed: OnceLock<Arc<Schedule>>,
     schedules: RwLock<Vec<Arc<Schedule>>>,
@@ -80,6 +86,7 @@ impl HostProgram {
         HostProgram {
             sources: sources(entry),
             reads: depends_on_data(&entry.body),
+            shows: kernels.iter().any(|kernel| !kernel.reports.is_empty()),
             kernels,
             kernel_index,
             program,
@@ -88,6 +95,12 @@ impl HostProgram {
             frames: Mutex::default(),
             accelerator: None,
         }
+    }
+
+    /// Whether a kernel shows values of checkpoints.
+    pub fn has_checkpoints(&self) -> bool {
+        let named = |site: &ReportSite| site.op.kind == OpKind::Checkpoint;
+        self.shows && self.kernels.iter().any(|kernel| kernel.reports.iter().any(named))
     }
 
     /// The program that runs.
@@ -118,11 +131,32 @@ impl HostProgram {
         match execution.arguments {
             // SAFETY: the caller's promise.
             Some(dump) => unsafe {
-                dump.around(false, self.program.entry_function(), words, || self.dispatch(words, arguments, execution))
+                dump.around(false, self.program.entry_function(), words, || self.reporting(words, arguments, execution))
             },
             // SAFETY: the caller's promise.
-            None => unsafe { self.dispatch(words, arguments, execution) },
+            None => unsafe { self.reporting(words, arguments, execution) },
         }
+    }
+
+    /// Publishes what the kernels show, once they have all ended.
+    ///
+    /// # Safety
+    /// As for [`HostProgram::call`].
+    unsafe fn reporting(
+        &self,
+        words: &[u64],
+        arguments: &[Argument<'_>],
+        execution: Execution<'_>,
+    ) -> Result<(), Stop> {
+        if !self.shows {
+            // SAFETY: the caller's promise.
+            return unsafe { self.dispatch(words, arguments, execution) };
+        }
+        let log = ReportLog::default();
+        // SAFETY: the caller's promise.
+        let outcome = unsafe { self.dispatch(words, arguments, Execution { reports: Some(&log), ..execution }) };
+        publish(log.into_reports());
+        outcome
     }
 
     /// # Safety
@@ -305,7 +339,8 @@ fn load_kernel(program: &Arc<Program>, kernel: HostKernel) -> Result<Kernel, Loa
             Code::Interpreted(code)
         }
     };
-    Ok(Kernel { name, code, iterations, scratch: scratch_bytes, sites, cost })
+    let reports = program.function(&name).map(report_sites).unwrap_or_default();
+    Ok(Kernel { name, code, iterations, scratch: scratch_bytes, sites, reports, cost })
 }
 
 /// A call whose schedule is run piece by piece.

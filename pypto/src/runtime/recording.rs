@@ -10,8 +10,10 @@ use super::counters::{self, Counts};
 use super::dfx::dump_args::ArgumentsDump;
 use super::kernel::{Failure, Kernel};
 use super::pool::lane;
+use super::reports::ReportLog;
 use super::schedule::Schedule;
 use crate::config::PmuEvent;
+use crate::ir::report::Report;
 
 /// How much is recorded; each level has everything of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -220,6 +222,8 @@ pub struct Execution<'r> {
     pub threads: usize,
     pub recording: Option<&'r Recording>,
     pub arguments: Option<&'r ArgumentsDump>,
+    /// Where kernels that show values put them.
+    pub reports: Option<&'r ReportLog>,
     /// When no further piece of work is begun.
     pub deadline: Option<Instant>,
 }
@@ -227,7 +231,7 @@ pub struct Execution<'r> {
 impl<'r> Execution<'r> {
     /// Runs on so many threads, unobserved.
     pub fn on(threads: usize) -> Execution<'r> {
-        Execution { threads, recording: None, arguments: None, deadline: None }
+        Execution { threads, recording: None, arguments: None, reports: None, deadline: None }
     }
 
     /// Does something that is a phase of the call.
@@ -241,7 +245,8 @@ impl<'r> Execution<'r> {
     /// Starts a schedule; its tasks are recorded through the result.
     pub(super) fn begin(self, schedule: &Schedule, kernels: &[Kernel]) -> Tasks<'r> {
         let recording = self.recording.map(|recording| (recording, recording.add(schedule, kernels)));
-        Tasks { recording, deadline: self.deadline }
+        let reports = self.reports.map(|log| (log, log.add_tasks(schedule.tasks.len())));
+        Tasks { recording, reports, deadline: self.deadline }
     }
 }
 
@@ -250,18 +255,29 @@ impl<'r> Execution<'r> {
 pub(super) struct Tasks<'r> {
     /// With the number of the schedule's first task.
     recording: Option<(&'r Recording, u32)>,
+    /// The same.
+    reports: Option<(&'r ReportLog, usize)>,
     deadline: Option<Instant>,
 }
 
 impl Tasks<'_> {
-    /// Runs iterations of a task, unless the time is over.
+    /// Runs iterations of a task, unless the time is over. `f` adds what they show to a list.
     pub(super) fn span(
         self,
         task: usize,
         begin: i64,
         end: i64,
-        f: impl FnOnce() -> Result<(), Failure>,
+        f: impl FnOnce(&mut Vec<Report>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        let mut shown = Vec::new();
+        let result = self.timed(task, begin, end, || f(&mut shown));
+        if let Some((log, first)) = self.reports {
+            log.add(first + task, begin, shown);
+        }
+        result
+    }
+
+    fn timed(self, task: usize, begin: i64, end: i64, f: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Failure::TimeLimit);
         }

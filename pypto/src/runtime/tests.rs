@@ -8,6 +8,7 @@ use super::program::HostProgram;
 use super::recording::{Detail, Execution, PhaseKind, Recording};
 use crate::artifact::Site;
 use crate::ir::builder::ForLoop;
+use crate::ir::report::Report;
 use crate::ir::{
     Builder, DType, Direction, Extent, FileId, Function, FunctionKind, IndexExpr, Loc, LoopKind, ParamRole, Program,
     TensorType, Type, ValueId,
@@ -29,7 +30,7 @@ fn tensor(dims: &[Extent]) -> Type {
 struct Mock(usize, fn(&[f32], &mut [f32]));
 
 impl Interpreted for Mock {
-    unsafe fn run(&self, words: &[u64]) -> Result<(), Failure> {
+    unsafe fn run(&self, words: &[u64], _: &mut Vec<Report>) -> Result<(), Failure> {
         // SAFETY: the tests' schedules pass tensors of at least `count` elements.
         let (from, to) = unsafe {
             let from = std::slice::from_raw_parts(words[0] as *const f32, self.0);
@@ -50,6 +51,7 @@ fn kernel(name: &str, count: usize, f: fn(&[f32], &mut [f32])) -> Kernel {
         iterations: IndexExpr::Const(1),
         scratch: IndexExpr::Const(0),
         sites: Vec::new(),
+        reports: Vec::new(),
         cost: 15_000.0,
     }
 }

@@ -12,6 +12,7 @@ use crate::codegen::ascend::dialect::{
 };
 use crate::ir::DType;
 use crate::ir::interpreter::{Passed, Tensor};
+use crate::ir::report::{Layout, Report, ReportSite, Shown};
 use crate::ops::OpKind;
 use crate::ops::reference::matmul::{Initial, Transposed, matmul};
 use crate::ops::reference::{Array, Scalar, Shape, cast, create, elementwise, layout, reduce, scalar};
@@ -43,6 +44,18 @@ struct Machine<'f, 'a> {
     clock: Clock,
     block: i64,
     accesses: &'a mut Accesses,
+    shown: &'a mut Shows,
+    /// Loops around the instruction, and the iteration of the outermost.
+    depth: usize,
+    iteration: i64,
+}
+
+/// What the blocks of a task show.
+#[derive(Default)]
+pub(super) struct Shows {
+    pub sites: Vec<ReportSite>,
+    /// With the iteration of the outermost loop, which blocks share.
+    pub reports: Vec<(i64, Report)>,
 }
 
 /// Runs a block; gives the virtual cycles that it takes.
@@ -53,10 +66,13 @@ pub(super) fn run(
     arguments: &[Passed],
     block: Block,
     accesses: &mut Accesses,
+    shown: &mut Shows,
 ) -> Result<f64, Stop> {
     let chip = Chip::new(target, |space| kernel_bytes(function, space));
     let slots = vec![Slot::Empty; function.values.len()];
-    let mut machine = Machine { function, slots, chip, clock: Clock::new(target), block: block.number, accesses };
+    let clock = Clock::new(target);
+    let (number, depth, iteration) = (block.number, 0, 0);
+    let mut machine = Machine { function, slots, chip, clock, block: number, accesses, shown, depth, iteration };
     machine.bind(kernel, arguments, block)?;
     machine.body(&function.body)?;
     Ok(machine.clock.now())
@@ -190,6 +206,7 @@ impl Machine<'_, '_> {
                 let (tensor, offset) = (self.pointer(*pointer)?, self.int(*offset)?);
                 global::write(&tensor, self.number(*value)?, offset, self.block, self.accesses)?;
             }
+            Kind::Report { site, values } => self.report(*site, values)?,
             Kind::For { index, lower, upper, step, carried, body, yields } => {
                 let (lower, upper, step) = (self.int(*lower)?, self.int(*upper)?, self.int(*step)?);
                 if step <= 0 {
@@ -199,7 +216,11 @@ impl Machine<'_, '_> {
                     self.set(c.argument, self.slots[c.initial.0 as usize].clone());
                 }
                 let mut at = lower;
+                self.depth += 1;
                 while at < upper {
+                    if self.depth == 1 {
+                        self.iteration = at;
+                    }
                     self.set(*index, Slot::Number(Scalar::new(at)));
                     self.body(body)?;
                     let next: Vec<Slot> = yields.iter().map(|v| self.slots[v.0 as usize].clone()).collect();
@@ -208,6 +229,7 @@ impl Machine<'_, '_> {
                     }
                     at += step;
                 }
+                self.depth -= 1;
                 for c in carried {
                     self.set(c.result, self.slots[c.argument.0 as usize].clone());
                 }
@@ -220,6 +242,34 @@ impl Machine<'_, '_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Keeps the values that place number `site` shows. It takes no time.
+    fn report(&mut self, site: u32, values: &[Value]) -> Result<(), Stop> {
+        let site = self.shown.sites.get(site as usize).cloned().ok_or(Stop::Malformed("a report has no place"))?;
+        let mut shown = Vec::new();
+        for (value, layout) in values.iter().zip(&site.values) {
+            shown.push(match layout {
+                Layout::Scalar(dtype) => {
+                    let number = self.number(*value)?;
+                    let same = if number.dtype == *dtype { Some(number) } else { None };
+                    let index = || number.index().map(|n| Scalar::from_int(n, *dtype));
+                    Shown::Scalar(same.or_else(index).ok_or(Stop::Malformed("a number is of another type"))?)
+                }
+                Layout::Tile(_, dims) => {
+                    let handle = self.handle(*value)?;
+                    let array = self.chip.read(&handle, handle.valid)?;
+                    Shown::Tile(in_rank(array, dims))
+                }
+                Layout::Tensor(..) => {
+                    let memory = *self.pointer(*value)?.memory();
+                    let start = Shape::splat(0, memory.dims().len());
+                    Shown::Tensor(memory.load(start, memory.dims(), memory.dims())?)
+                }
+            });
+        }
+        self.shown.reports.push((self.iteration, site.report(shown)));
         Ok(())
     }
 
@@ -445,6 +495,21 @@ impl Machine<'_, '_> {
             matmul(&a, &b, plain, Initial::Nothing)?
         })
     }
+}
+
+/// Rows and columns as a tile of its own rank; of its extents only the first above 1 may be cut short.
+fn in_rank(array: Array, dims: &[Option<i64>]) -> Array {
+    let [rows, columns] = [array.valid[0], array.valid[1]];
+    let leading = &dims[..dims.len().saturating_sub(1)];
+    let mut extents: Vec<i64> = leading.iter().map(|dim| dim.unwrap_or(1)).collect();
+    if let Some(first) = extents.iter().position(|dim| *dim > 1) {
+        extents[first] = rows / extents[first + 1..].iter().product::<i64>().max(1);
+    } else if let Some(last) = extents.last_mut() {
+        *last = rows;
+    }
+    extents.push(columns);
+    let shape = Shape::new(&extents);
+    Array { dims: shape, valid: shape, data: array.data }
 }
 
 fn array_bytes(array: &Array) -> i64 {

@@ -34,6 +34,8 @@ use crate::codegen::ascend::{AscendArtifact, AscendKernel};
 use crate::diagnostics::Diagnostic;
 use crate::ir;
 use crate::ir::interpreter::{self, Error, ErrorKind, Kernels, Passed};
+use crate::ir::report::observer::publish;
+use crate::ir::report::{Report, sites};
 use crate::language::argument::Argument;
 
 /// How many cores there are.
@@ -138,10 +140,12 @@ impl<'a> Simulator<'a> {
     /// As [`Simulator::run`].
     pub unsafe fn run_watched(&self, arguments: &[Argument<'_>], watch: &mut dyn Watch) -> Result<VirtualTime, Error> {
         let schedule = schedule::Schedule::new(self.artifact.target, self.cores);
-        let mut run = Run { simulator: self, schedule, watch };
+        let mut run = Run { simulator: self, schedule, watch, reports: Vec::new() };
         let options = interpreter::Options { checked: true, nan: false };
         // SAFETY: the caller's promise.
-        unsafe { interpreter::run_with_kernels(&self.artifact.program, arguments, options, &mut run) }?;
+        let outcome = unsafe { interpreter::run_with_kernels(&self.artifact.program, arguments, options, &mut run) };
+        publish(std::mem::take(&mut run.reports));
+        outcome?;
         Ok(run.schedule.finish())
     }
 
@@ -158,6 +162,8 @@ struct Run<'s, 'a> {
     simulator: &'s Simulator<'a>,
     schedule: schedule::Schedule,
     watch: &'s mut dyn Watch,
+    /// What kernels showed.
+    reports: Vec<Report>,
 }
 
 impl Kernels for Run<'_, '_> {
@@ -174,12 +180,25 @@ impl Kernels for Run<'_, '_> {
         self.watch.before(source, &arguments).map_err(fail)?;
         let mut task = schedule::Task::new(kernel, source, &arguments);
         let mut accesses = conflicts::Accesses::default();
+        let mut shown = execute::Shows { sites: sites(source), reports: Vec::new() };
+        let mut outcome = Ok(());
         for block in 0..if iterations > 0 { blocks } else { 0 } {
             let at = execute::Block { number: block, count: blocks };
-            let outcome = execute::run(code, kernel, self.simulator.artifact.target, &arguments, at, &mut accesses);
-            let cycles = outcome.map_err(|stop| fail(stop.to_string()))?;
-            task.blocks.push(cycles);
+            let target = self.simulator.artifact.target;
+            match execute::run(code, kernel, target, &arguments, at, &mut accesses, &mut shown) {
+                Ok(cycles) => task.blocks.push(cycles),
+                Err(stop) => {
+                    outcome = Err(fail(stop.to_string()));
+                    break;
+                }
+            }
         }
+        // Blocks take turns with iterations; a program has an order.
+        if kernel.is_spmd {
+            shown.reports.sort_by_key(|(iteration, _)| *iteration);
+        }
+        self.reports.extend(shown.reports.into_iter().map(|(_, report)| report));
+        outcome?;
         accesses.check().map_err(fail)?;
         self.watch.after(source, &arguments);
         self.schedule.add(task);

@@ -1,4 +1,5 @@
-//! Where two builds part: both run on the same inputs, and the values of every task are compared.
+//! Where two builds part: both run on the same inputs, and the values of every task are compared, then those that
+//! `checkpoint!` names within tasks, where the builds were compiled with them.
 //!
 //! Tasks run one by one in program order, so that the first difference is where it arose and not where it was first seen.
 
@@ -9,10 +10,13 @@ use std::path::{Path, PathBuf};
 use super::execution::{
     ExecutionError, InputSource, NamedTensors, Status, find_inputs, named_arguments, run_dumped, tensor_of_entry,
 };
+use super::named_values::{Bounds, NamedValues};
 use super::replay::{Changes, ReplayError, original, rebuild};
 use crate::artifact::{CompiledProgram, read_present};
 use crate::config::{ConfigError, HarnessOptions, RunOptions};
 use crate::golden::{Comparison, Tolerance, compare};
+use crate::ir::report::Report;
+use crate::ir::report::observer::recorded;
 use crate::runtime::dfx::dump_args::{Content, Entry, Stage};
 
 /// How two builds are compared.
@@ -39,6 +43,8 @@ pub struct CheckpointReport {
     /// How many tasks, from the first on, take and give the same.
     pub equal: usize,
     pub parting: Option<Parting>,
+    /// The values of checkpoints, where a build shows some.
+    pub named: Option<NamedValues>,
     /// Why one of them, or both, stopped.
     pub stopped: [Option<String>; 2],
     /// The outputs of both, where both came to their end.
@@ -57,7 +63,9 @@ pub enum Parting {
 impl CheckpointReport {
     /// Passed where both ran and gave the same.
     pub fn status(&self) -> Status {
-        let same = self.parting.is_none() && self.stopped.iter().all(Option::is_none);
+        let same = self.parting.is_none()
+            && self.named.as_ref().is_none_or(|named| named.parting.is_none())
+            && self.stopped.iter().all(Option::is_none);
         if same && self.outputs.iter().all(Comparison::passed) { Status::Passed } else { Status::Failed }
     }
 }
@@ -83,6 +91,9 @@ impl fmt::Display for CheckpointReport {
                 writeln!(f, "  part at   task {task}: {a} here, {b} there")?;
             }
             None => {}
+        }
+        if let Some(named) = &self.named {
+            write!(f, "{named}")?;
         }
         for output in &self.outputs {
             writeln!(f, "  output    {}", output.to_string().replace('\n', "\n            "))?;
@@ -117,6 +128,10 @@ pub fn checkpoint(
     let (a, b) = (run(&a, &tensors, &inputs, options)?, run(&b, &tensors, &inputs, options)?);
     let (left, right) = (tasks(&a.values), tasks(&b.values));
     let (equal, parting) = part(&a.values, &left, &b.values, &right, options)?;
+    let bounds = Bounds { rtol: options.rtol, atol: options.atol };
+    let some = !(a.named.is_empty() && b.named.is_empty());
+    let named =
+        some.then(|| NamedValues::compare(std::slice::from_ref(&a.named), std::slice::from_ref(&b.named), bounds));
     let outputs = match (&a.outputs, &b.outputs) {
         (Ok(a), Ok(b)) => compare_all(a, b, options),
         _ => Vec::new(),
@@ -127,6 +142,7 @@ pub fn checkpoint(
         tasks: [left.len(), right.len()],
         equal,
         parting,
+        named,
         stopped: [a.outputs.err(), b.outputs.err()],
         outputs,
     })
@@ -140,6 +156,8 @@ fn build(directory: &Path) -> Result<CompiledProgram, ReplayError> {
 /// What a build did.
 struct Ran {
     values: Content,
+    /// What checkpoints showed.
+    named: Vec<Report>,
     /// The outputs, or why it stopped.
     outputs: Result<NamedTensors, String>,
 }
@@ -151,7 +169,7 @@ fn run(
     options: &CheckpointOptions,
 ) -> Result<Ran, ReplayError> {
     let arguments = named_arguments(program, tensors, inputs)?;
-    let (values, outcome) = run_dumped(program, arguments, &options.run);
+    let ((values, outcome), named) = recorded(|| run_dumped(program, arguments, &options.run));
     let outputs = match outcome {
         Ok(results) => Ok(results.outputs),
         Err(error) => match ExecutionError::of_run(error) {
@@ -159,7 +177,7 @@ fn run(
             Err(stopped) => Err(stopped.to_string()),
         },
     };
-    Ok(Ran { values, outputs })
+    Ok(Ran { values, named, outputs })
 }
 
 /// The values of each task in order.

@@ -1,6 +1,7 @@
 //! The `pypto` command, as its users call it.
 
 mod batch;
+mod check;
 mod checkpoint;
 mod execute;
 mod kills;

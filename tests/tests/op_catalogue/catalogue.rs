@@ -30,7 +30,7 @@ without an instruction have another error: [ascend.md](ascend.md).
 ";
 
 /// The classes in the order of the page.
-const CLASSES: [Class; 20] = [
+const CLASSES: [Class; 21] = [
     Class::Unary,
     Class::Binary,
     Class::Compare,
@@ -51,6 +51,7 @@ const CLASSES: [Class; 20] = [
     Class::Control,
     Class::Call,
     Class::Check,
+    Class::Report,
 ];
 
 /// The whole page.
@@ -133,6 +134,7 @@ fn described(class: Class) -> (&'static str, &'static str) {
         Class::Control => ("Control flow", "Carried values keep element type and extents; valid extents may change."),
         Class::Call => ("Calls", "The results of the callee; with a name, the event of its completion."),
         Class::Check => ("Checks", "No result."),
+        Class::Report => ("Reports", "No result. Tiles are shown as far as they are valid."),
     }
 }
 
@@ -147,7 +149,8 @@ fn attributes(kind: OpKind) -> &'static str {
         OpKind::Alloc => "`dtype`",
         OpKind::For => "`loop`",
         OpKind::Call => "`callee`, `after`",
-        OpKind::Assert => "`message`",
+        OpKind::Assert | OpKind::Print => "`message`",
+        OpKind::Checkpoint => "`message`, `origin`",
         _ => "",
     }
 }

@@ -99,6 +99,7 @@ pub fn kernel(kind: OpKind, dtype: DType, to: DType) -> Built<Function> {
         Class::Matmul => product(&mut kernel, kind, dtype)?,
         Class::Transfer | Class::Element | Class::Tensor => memory(&mut kernel, kind, dtype)?,
         Class::Control | Class::Check | Class::Constant | Class::Call => structure(&mut kernel, kind)?,
+        Class::Report => reported(&mut kernel, kind, dtype)?,
         _ => elementwise(&mut kernel, kind, dtype, to)?,
     }
     kernel.b.finish(Vec::new())
@@ -251,6 +252,13 @@ fn memory(k: &mut Kernel, kind: OpKind, dtype: DType) -> Built<()> {
         }
         other => panic!("no kernel for `{}`", other.name()),
     }
+}
+
+fn reported(k: &mut Kernel, kind: OpKind, dtype: DType) -> Built<()> {
+    let tile = k.tile("x", dtype, [SIDE, SIDE])?;
+    let attrs = Attrs::new().with(pypto::ir::AttrKey::Message, pypto::ir::Attr::Text("{:?}".to_owned()));
+    k.b.emit_effect(kind, &[tile], attrs, loc())?;
+    k.store(tile)
 }
 
 fn structure(k: &mut Kernel, kind: OpKind) -> Built<()> {

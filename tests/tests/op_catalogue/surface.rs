@@ -73,6 +73,8 @@ fn special(kind: OpKind) -> Option<&'static str> {
         OpKind::If => "`if`, `match`, `&&`, `\\|\\|`",
         OpKind::While => "`while`, `loop`",
         OpKind::Call => "a call of an in-core function, with `#[task(name, after = [..])]` for explicit edges",
+        OpKind::Print => "`print!`, `println!`",
+        OpKind::Checkpoint => "`checkpoint!`",
         OpKind::Assert => "`assert!`, `assert_eq!`, `debug_assert!`, `device_assert!`",
         _ => return None,
     })

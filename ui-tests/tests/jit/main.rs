@@ -9,6 +9,8 @@
     reason = "the kernels are wrong on purpose"
 )]
 
+use pypto::compile::CompileError;
+use pypto::config::{CompileOptions, Platform};
 use pypto::diagnostics::{Diagnostics, codes, render_all};
 use pypto::frontend::generic::{Callable, Callee};
 use pypto::frontend::{ArgumentSpec, Specialization, describe, instantiate};
@@ -22,15 +24,23 @@ pub struct Case {
     types: Vec<DType>,
     arguments: Vec<ArgumentSpec>,
     metas: Vec<(&'static str, i64)>,
+    /// Where it is compiled for, if not for the host.
+    platform: Option<Platform>,
 }
 
 impl Case {
     fn of<K: Callable>(arguments: impl IntoIterator<Item = ArgumentSpec>) -> Case {
-        Case { callee: K::callee, types: Vec::new(), arguments: arguments.into_iter().collect(), metas: Vec::new() }
+        let arguments = arguments.into_iter().collect();
+        Case { callee: K::callee, types: Vec::new(), arguments, metas: Vec::new(), platform: None }
     }
 
     fn meta(mut self, name: &'static str, value: i64) -> Case {
         self.metas.push((name, value));
+        self
+    }
+
+    fn on(mut self, platform: Platform) -> Case {
+        self.platform = Some(platform);
         self
     }
 
@@ -50,6 +60,14 @@ impl Case {
             Err(problems) => return problems,
         };
         pypto::ir::verify(&program).unwrap_or_else(|problems| panic!("invalid IR: {problems}"));
+        if let Some(platform) = self.platform {
+            let options = CompileOptions { platform: Some(platform), ..CompileOptions::default() };
+            let problems = match pypto::compile(&program, &options) {
+                Err(CompileError::Kernel(problems)) => problems,
+                other => panic!("the kernel should be rejected: {other:?}"),
+            };
+            return problems.with_note(&describe(function, &specialization));
+        }
         let problems = host(&mut program, &Limits::for_threads(2)).expect_err("the kernel should be rejected");
         problems.with_note(&describe(function, &specialization))
     }
@@ -69,8 +87,6 @@ const ELSEWHERE: &[(pypto::diagnostics::Code, &str)] = &[
     (codes::ARGUMENT_ALIAS, "needs memory: tested with calls"),
     (codes::RECOMPILATION, "a warning of the cache: tested with calls"),
     (codes::DTYPE_MISMATCH, "rustc rejects such kernels first"),
-    (codes::MEMORY, "the host has no on-chip memory"),
-    (codes::TARGET_SUPPORT, "the host has every operation"),
     (codes::ASSEMBLER, "the host has no assembler: tested with a stand-in"),
     (codes::IR_TEXT, "tested with the parser"),
     (codes::IR_INVALID, "tested with the verifier"),
@@ -92,12 +108,12 @@ macro_rules! cases {
 }
 
 cases! {
-    argument_count, argument_extent, argument_layout, argument_literal, argument_size, argument_type, array_index,
+    accumulating_in_parallel, argument_count, argument_extent, argument_layout, argument_literal, argument_size, argument_type, array_index,
     assertion, branch_types, call_extents, comptime_extent, constant_arithmetic, contraction, dropped_remainder,
     dynamic_extent, element_type, empty_view, extent_unknown, function_kind, loop_types, many_errors, matmul_rank,
-    meta_value, not_disjoint, out_in_a_loop, out_never_written, out_of_bounds, out_partly_written, out_read_first,
-    out_under_a_condition, overlapping_writes, parallel_exit, partly_valid, pipeline_depth, range_step, recursion, returned_extent,
-    set_shapes, shape_mismatch, slice_bounds, spec_argument, static_assertion, struct_field, task_on_operation,
+    meta_value, not_disjoint, on_chip_memory, out_in_a_loop, out_never_written, out_of_bounds, out_partly_written, out_read_first,
+    out_under_a_condition, overlapping_writes, parallel_exit, partly_valid, pipeline_depth, printed_tuple, range_step, recursion, returned_extent,
+    set_shapes, shape_mismatch, slice_bounds, spec_argument, static_assertion, struct_field, target_support, task_on_operation,
     tensor_choice, unknown_method, value_size,
 }
 
@@ -110,6 +126,41 @@ fn compare(name: &str, case: &Case) {
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(text == expected, "{path} differs; the text is now:\n{text}\nexpected:\n{expected}");
+}
+
+/// docs/diagnostics.md: all thirty mistakes are there, and every test that it names shows the code that it names.
+#[test]
+fn the_page_names_tests_that_show_the_codes() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |path: &std::path::Path| {
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let page = read(&root.join("docs/diagnostics.md"));
+    let rows =
+        page.lines().filter(|line| line.starts_with('|') && !line.starts_with("|---") && !line.starts_with("| #"));
+    let mut mistakes = Vec::new();
+    for line in rows {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [number, _, code, tests] = cells[..] else { panic!("{line}: {} cells", cells.len()) };
+        mistakes.extend(number.parse::<usize>());
+        if code == "cannot be written" {
+            assert!(tests.len() > 20, "{line}: the reason");
+            continue;
+        }
+        for test in tests.split(", ").map(|test| test.trim_matches('`')) {
+            let (file, function) = test.split_once("::").unwrap_or((test, ""));
+            let text = read(&root.join(file));
+            if !function.is_empty() {
+                assert!(text.contains(&format!("fn {function}()")), "{file} has no test `{function}`");
+                continue;
+            }
+            let shown = read(&root.join(file).with_extension("stderr"));
+            let code = code.trim_matches('`');
+            let expected = if code.starts_with("PTO") { format!("[{code}]") } else { "error".to_owned() };
+            assert!(shown.contains(&expected), "{file} does not show {code}");
+        }
+    }
+    assert_eq!(mistakes[..30], (1..=30).collect::<Vec<_>>());
 }
 
 #[test]

@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Keep the program after every pass.
     #[arg(long)]
     dump_passes: bool,
+    /// Keep the checkpoints of the program, whose values `pypto checkpoint` compares.
+    #[arg(long)]
+    checkpoints: bool,
     /// Write how long stages and passes took.
     #[arg(long)]
     profiling: bool,
@@ -58,6 +61,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         threads: arguments.threads,
         output_dir: Some(arguments.output_dir.clone()),
         dump_passes: arguments.dump_passes.then_some(PassDumpLevel::Explicit),
+        checkpoints: arguments.checkpoints.then_some(true),
         profiling: arguments.profiling.then_some(true),
         ..CompileOptions::default()
     };

@@ -40,7 +40,8 @@ enum Command {
     /// An edited `kernels/*.ll` becomes an object; from an edited program (`ir/` or `passes_dump/`) on, passes run and code is
     /// made. Exit codes as for execute-artifact.
     Replay(Box<replay::Arguments>),
-    /// Runs two builds of a program on the same inputs and tells the first task whose values differ.
+    /// Runs two builds of a program on the same inputs and tells the first task whose values differ; or compares two
+    /// recordings of `checkpoint!` and tells the first value that differs.
     ///
     /// Exit codes as for execute-artifact.
     Checkpoint(Box<checkpoint::Arguments>),

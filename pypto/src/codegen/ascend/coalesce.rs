@@ -55,6 +55,7 @@ fn rename(inst: &mut Inst, from: Value, to: Value) {
         }
         Kind::Alias { source, .. } => swap(source),
         Kind::GetElement { tile, .. } => swap(tile),
+        Kind::Report { values, .. } => values.iter_mut().for_each(swap),
         Kind::For { body, .. } => body.iter_mut().for_each(|i| rename(i, from, to)),
         Kind::If { then, otherwise, .. } => {
             then.body.iter_mut().chain(&mut otherwise.body).for_each(|i| rename(i, from, to));

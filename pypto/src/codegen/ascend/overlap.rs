@@ -80,6 +80,11 @@ impl Checker<'_> {
             }
             Kind::Tile { op, ins, out, .. } => self.tile_op(*op, ins, *out)?,
             Kind::GetElement { tile, .. } => self.read(*tile)?,
+            Kind::Report { values, .. } => {
+                for value in values.iter().filter(|v| self.function.tile(**v).is_some()) {
+                    self.read(*value)?;
+                }
+            }
             Kind::For { body, .. } => {
                 let before = self.states.clone();
                 self.body(body)?;

@@ -122,6 +122,7 @@ impl Check<'_> {
                 self.write(op.operands[1], &op.operands[2..], &sizes, op.loc);
             }
             OpKind::ScatterRows => self.write_all(op.operands[1], op.loc),
+            OpKind::Print | OpKind::Checkpoint => op.operands.iter().for_each(|v| self.read(*v, op.loc)),
             OpKind::Call => self.call(op),
             _ => {}
         }

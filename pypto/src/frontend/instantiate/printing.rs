@@ -1,10 +1,13 @@
-//! `static_print!`: values as specialization knows them.
+//! `static_print!`: values as specialization knows them; `print!` and `checkpoint!`: values as the running kernel has them.
 
-use super::Walker;
+use super::coerce::Operand;
+use super::rule_message::Site;
 use super::value::Value;
+use super::{Flow, Walker};
 use crate::frontend::generic::Expr;
 use crate::frontend::static_print::Printed;
-use crate::ir::{Loc, ValueId};
+use crate::ir::{Attr, AttrKey, Attrs, Loc, Op, ValueId};
+use crate::ops::OpKind;
 use crate::ops::fold::Literal;
 use crate::ops::rules::error::type_text;
 
@@ -19,6 +22,39 @@ impl Walker<'_> {
             text.extend(values.get(index).map(String::as_str));
         }
         self.unit.printed.push(Printed { loc, text });
+    }
+
+    /// The kernel prints the line when it runs.
+    pub fn print(&mut self, text: &'static str, args: &'static [Expr], loc: Loc) -> Flow<()> {
+        let operands = self.operands(args)?;
+        let values: Flow<Vec<ValueId>> = operands.iter().map(|operand| self.shown_value(operand)).collect();
+        let attrs = Attrs::new().with(AttrKey::Message, Attr::Text(text.to_owned()));
+        let outcome = self.builder.emit_effect(OpKind::Print, &values?, attrs, loc);
+        self.check(outcome, &Site::new("print", loc))
+    }
+
+    /// The kernel shows the value under a name when it runs.
+    pub fn checkpoint_statement(&mut self, value: &'static Expr, name: &'static str, loc: Loc) -> Flow<()> {
+        let operand = self.operand(value)?;
+        let value = self.shown_value(&operand)?;
+        let attrs = Attrs::new().with(AttrKey::Message, Attr::Text(name.to_owned()));
+        let origin = match self.builder.maker(value) {
+            Some(Op { kind, loc, .. }) => format!("`{}` in line {}", kind.name(), loc.line),
+            None => String::new(),
+        };
+        let attrs = attrs.with(AttrKey::Origin, Attr::Text(origin));
+        let outcome = self.builder.emit_effect(OpKind::Checkpoint, &[value], attrs, loc);
+        self.check(outcome, &Site::new("checkpoint", loc))
+    }
+
+    /// A scalar, tile or tensor as a running kernel has it.
+    fn shown_value(&mut self, operand: &Operand) -> Flow<ValueId> {
+        match &operand.value {
+            Value::Tile(value) => Ok(*value),
+            Value::Tensor(tensor) => Ok(tensor.value),
+            Value::Int(_) | Value::Float(_) | Value::Scalar(_) => self.scalar_of(operand, None),
+            _ => Err(self.unexpected("a scalar, a tile or a tensor", operand)),
+        }
     }
 
     /// A known scalar's value; of everything else what is known of it.

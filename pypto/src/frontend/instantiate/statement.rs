@@ -40,6 +40,12 @@ impl Walker<'_> {
                 let _ = self.assert_statement(condition, *message, *known, loc);
             }
             StatementKind::StaticPrint { pieces, args } => self.static_print(pieces, args, loc),
+            StatementKind::Print { text, args } => {
+                let _ = self.print(text, args, loc);
+            }
+            StatementKind::Checkpoint { value, name } => {
+                let _ = self.checkpoint_statement(value, name, loc);
+            }
             StatementKind::Task { name, after, call } => {
                 let _ = self.task(*name, after, call, loc);
             }

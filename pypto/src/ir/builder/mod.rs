@@ -114,6 +114,11 @@ impl Builder {
         self.scalars.literal(value)
     }
 
+    /// The operation in a block that is still open which makes a value.
+    pub fn maker(&self, value: ValueId) -> Option<&Op> {
+        self.frames.iter().rev().flat_map(|frame| &frame.block.ops).find(|op| op.results.contains(&value))
+    }
+
     /// The value of an integer scalar that is a known constant.
     pub fn constant(&self, value: ValueId) -> Option<i64> {
         self.scalars.constant(value)

@@ -157,7 +157,7 @@ fn constant(op: &Op) -> Outcome<Scalar> {
 /// Whether an operation's results follow from its operands alone.
 pub(super) fn is_pure(op: &Op) -> bool {
     match op.kind.class() {
-        Class::Transfer | Class::Tensor | Class::Call | Class::Control | Class::Check => false,
+        Class::Transfer | Class::Tensor | Class::Call | Class::Control | Class::Check | Class::Report => false,
         Class::Element => op.kind == OpKind::Extract,
         _ => true,
     }

@@ -18,6 +18,11 @@ impl<'p> Machine<'p> {
             OpKind::If => self.branch(frame, op),
             OpKind::Call => self.call_op(frame, op),
             OpKind::Assert => assert(frame, op).map_err(|kind| kind.at(op.loc)),
+            OpKind::Print | OpKind::Checkpoint => {
+                let report = frame.report(op).map_err(|kind| kind.at(op.loc))?;
+                self.reports.push(report);
+                Ok(())
+            }
             _ if is_pure(op) => {
                 let value = frame.compute(op, dying).map_err(|kind| kind.at(op.loc))?;
                 if self.options.nan && frame.makes_nan(op, &value) {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::error::{Outcome, malformed};
 use super::machine::{Frame, Machine};
 use super::value::{Allocation, Tensor, Value};
+use crate::ir::report::{Report, Shown};
 use crate::ir::{Op, Type};
 use crate::ops::OpKind;
 use crate::ops::reference::{Array, Shape};
@@ -97,6 +98,23 @@ impl Machine<'_> {
             writes.note(&tensor.memory, offset, shape)?;
         }
         Ok(())
+    }
+}
+
+impl Frame<'_> {
+    /// The values that an operation shows.
+    pub(super) fn report(&self, op: &Op) -> Outcome<Report> {
+        let shown = |n: usize| match self.operand(op, n)? {
+            Value::Scalar(scalar) => Ok(Shown::Scalar(*scalar)),
+            Value::Tile(array) => Ok(Shown::Tile(Array::clone(array))),
+            Value::Tensor(tensor) => {
+                let (dims, start) = (tensor.memory.dims(), Shape::splat(0, tensor.memory.dims().len()));
+                tensor.check_read(start, dims)?;
+                Ok(Shown::Tensor(tensor.memory.load(start, dims, dims)?))
+            }
+            Value::Event => Err(malformed("an event is shown")),
+        };
+        Ok(Report::of(op, (0..op.operands.len()).map(shown).collect::<Outcome<_>>()?))
     }
 }
 

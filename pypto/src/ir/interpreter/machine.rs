@@ -8,6 +8,7 @@ use super::liveness::Liveness;
 use super::races::LoopWrites;
 use super::value::{Tensor, Value};
 use super::{Kernels, Options};
+use crate::ir::report::Report;
 use crate::ir::{Block, Direction, Extent, Function, Op, Program, Type, ValueId};
 use crate::ops::reference::{Array, MAX_RANK, Memory, Scalar, Shape};
 
@@ -20,6 +21,8 @@ pub(super) struct Machine<'p> {
     pub options: Options,
     /// Writes of the parallel loops that are running, outermost first; empty unless checked.
     pub loops: Vec<LoopWrites>,
+    /// What operations have shown, in order.
+    pub reports: Vec<Report>,
     /// What runs in-core functions, where it is not the interpreter itself.
     pub kernels: Option<&'p mut dyn Kernels>,
     liveness: HashMap<usize, Rc<Liveness>>,
@@ -35,7 +38,15 @@ pub(super) struct Frame<'p> {
 
 impl<'p> Machine<'p> {
     pub(super) fn new(program: &'p Program, options: Options) -> Machine<'p> {
-        Machine { program, options, loops: Vec::new(), kernels: None, liveness: HashMap::new(), depth: 0 }
+        Machine {
+            program,
+            options,
+            loops: Vec::new(),
+            reports: Vec::new(),
+            kernels: None,
+            liveness: HashMap::new(),
+            depth: 0,
+        }
     }
 
     /// The values of a function's parameters from the words of a call.

@@ -5,7 +5,8 @@
 //! request, the operation that makes the first NaN.
 //!
 //! Every access is checked against the extents of its tensor, so a program cannot reach outside of its arguments, and
-//! what breaks a rule of the IR is an error, not a panic. Calls run at once, in program order.
+//! what breaks a rule of the IR is an error, not a panic. Calls run at once, in program order; what operations show
+//! ([`crate::ir::report`]) is published at the end.
 
 mod compute;
 mod control;
@@ -23,6 +24,8 @@ mod tests;
 pub use error::{Error, ErrorKind};
 pub use value::Tensor;
 
+use crate::ir::report::Report;
+use crate::ir::report::observer::publish;
 use crate::ir::{Function, ParamRole, Program, Type};
 use crate::language::argument::Argument;
 use crate::ops::reference::Scalar;
@@ -73,7 +76,9 @@ pub unsafe fn run_with_kernels(
     machine.kernels = Some(kernels);
     // SAFETY: the caller's promise; `words_of` has matched the arguments with the parameters' types.
     let values = unsafe { machine.parameters(function, &words) }.map_err(|kind| kind.at(function.loc))?;
-    machine.call(program.entry, values).map(drop)
+    let outcome = machine.call(program.entry, values).map(drop);
+    publish(std::mem::take(&mut machine.reports));
+    outcome
 }
 
 /// Runs a program's entry function. Arguments stand for the tensors and scalars of its parameters in order, including
@@ -101,11 +106,34 @@ pub unsafe fn run(program: &Program, arguments: &[Argument<'_>], options: Option
 /// Addresses are those of memory of the extents that the parameters' types and the words state, which lives, and which
 /// nobody else writes meanwhile (nor reads, if the function writes it).
 pub unsafe fn run_function(program: &Program, index: usize, words: &[u64], options: Options) -> Result<(), Error> {
+    let mut reports = Vec::new();
+    // SAFETY: the caller's promise.
+    let outcome = unsafe { run_reporting(program, index, words, options, &mut reports) };
+    publish(reports);
+    outcome
+}
+
+/// As [`run_function`], with what the function shows added to `reports`, also if it fails.
+///
+/// # Errors
+/// As [`run_function`].
+///
+/// # Safety
+/// As [`run_function`].
+pub unsafe fn run_reporting(
+    program: &Program,
+    index: usize,
+    words: &[u64],
+    options: Options,
+    reports: &mut Vec<Report>,
+) -> Result<(), Error> {
     let function = entry(program, index)?;
     let mut machine = Machine::new(program, options);
     // SAFETY: the caller's promise.
     let values = unsafe { machine.parameters(function, words) }.map_err(|kind| kind.at(function.loc))?;
-    machine.call(index, values).map(drop)
+    let outcome = machine.call(index, values).map(drop);
+    reports.append(&mut machine.reports);
+    outcome
 }
 
 fn entry(program: &Program, index: usize) -> Result<&Function, Error> {

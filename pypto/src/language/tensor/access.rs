@@ -138,7 +138,7 @@ impl<T: Element, const R: usize> fmt::Debug for Tensor<T, R> {
         match &self.storage {
             None => f.write_str("meta"),
             Some(storage) if !storage.is_current() => f.write_str("locked"),
-            Some(_) => super::super::show::elements(f, &self.to_vec()),
+            Some(_) => crate::ir::report::elements(f, &self.to_vec()),
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::ops::reference::{Array, Element, Error, Result, Scalar, Shape, create
 /// let u = t * t + 1.0;
 /// assert_eq!(u.row_sum().to_vec(), [15.0, 15.0]);
 /// ```
+#[must_use = "an operation gives a new tile and leaves its operands as they are: bind the result"]
 pub struct Tile<T: Element, const R: usize = 2> {
     handle: arena::Handle,
     /// Tiles stay on their thread.
@@ -176,7 +177,7 @@ impl<T: Element, const R: usize> fmt::Debug for Tile<T, R> {
         if !array.is_full() {
             write!(f, "valid {:?} ", array.valid)?;
         }
-        super::show::elements(f, &array.valid_elements::<T>())
+        crate::ir::report::elements(f, &array.valid_elements::<T>())
     }
 }
 

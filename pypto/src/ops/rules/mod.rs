@@ -159,6 +159,13 @@ pub fn result_type(op: &Operation<'_>) -> Result<Outcome, RuleError> {
             Type::Scalar(DType::Bool) => Ok(Outcome::Nothing),
             _ => Err(op.wrong_kind(0, "a `bool` scalar")),
         },
+        Class::Report => match op.types.iter().position(|ty| matches!(ty, Type::Event)) {
+            Some(event) => Err(op.wrong_kind(event, "a scalar, a tile or a tensor")),
+            None if op.attrs.text(AttrKey::Message).is_none() => {
+                Err(RuleError::Attribute { op: op.kind, key: AttrKey::Message })
+            }
+            None => Ok(Outcome::Nothing),
+        },
         Class::Call | Class::Control => Ok(Outcome::Nothing),
     }
 }

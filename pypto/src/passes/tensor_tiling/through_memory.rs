@@ -1,10 +1,11 @@
-//! Rearrangements of large tiles as transfers: what is joined, cut out or picked is a store and a load.
+//! Rearrangements of large tiles as transfers: what is joined, cut out or picked is a store and a load; what is shown is a
+//! tensor.
 
 use std::collections::HashMap;
 
 use super::blocks::bytes;
 use super::runs::{allocate, zeros};
-use crate::ir::{AttrKey, Attrs, DType, Extent, Function, Loc, Op, Type, ValueId};
+use crate::ir::{Attr, AttrKey, Attrs, DType, Extent, Function, Loc, Op, TensorType, Type, ValueId};
 use crate::ops::OpKind;
 use crate::passes::extract::simple_op;
 use crate::passes::outline::index_constant;
@@ -29,6 +30,7 @@ pub fn rewrite(ops: Vec<Op>, function: &mut Function, limit: i64) -> Vec<Op> {
             OpKind::Concat if large => concat(op, function, &mut out),
             OpKind::Assemble if large => assemble(op, function, &mut out),
             OpKind::Extract if large => extract(op, &loads, function, &mut out),
+            OpKind::Print | OpKind::Checkpoint if large => report(op, limit, function, &mut out),
             _ => out.push(op),
         }
     }
@@ -94,6 +96,37 @@ fn concat(mut op: Op, function: &mut Function, out: &mut Vec<Op>) {
     op.kind = OpKind::Load;
     op.attrs = Attrs::new();
     op.operands = [vec![tensor], offsets].concat();
+    out.push(op);
+}
+
+/// Shows what is valid of large tiles as tensors that they are stored to.
+fn report(mut op: Op, limit: i64, function: &mut Function, out: &mut Vec<Op>) {
+    let mut tiles = Vec::new();
+    for (position, operand) in op.operands.iter_mut().enumerate() {
+        if bytes(*operand, function) <= limit {
+            continue;
+        }
+        tiles.push(position.to_string());
+        let Some(tile) = function.ty(*operand).as_tile().cloned() else { continue };
+        let tensor = allocate(*operand, function, out);
+        let offsets = zeros(*operand, function, out);
+        store(*operand, tensor, &offsets, function, out);
+        *operand = match function.ty(tensor).as_tensor().cloned() {
+            Some(whole) if whole.dims != tile.valid => {
+                let info = function.info(*operand).clone();
+                let part = Type::Tensor(TensorType { dims: tile.valid, ..whole });
+                let view = function.add_value(part, info.name, info.loc);
+                let operands = [vec![tensor], offsets].concat();
+                out.push(simple_op(OpKind::View, operands, Attrs::new(), vec![view], op.loc));
+                view
+            }
+            _ => tensor,
+        };
+    }
+    if op.kind == OpKind::Print {
+        // They are still printed as what they are in the source.
+        op.attrs.set(AttrKey::Origin, Attr::Text(tiles.join(" ")));
+    }
     out.push(op);
 }
 

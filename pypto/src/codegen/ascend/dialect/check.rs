@@ -82,6 +82,11 @@ impl Checker<'_> {
                 };
                 hold(same, || "a scalar has the type that the pointer points to".into())
             }
+            Kind::Report { values, .. } => {
+                hold(values.iter().all(|v| !matches!(self.f.ty(*v), Ty::View { .. } | Ty::Partition { .. })), || {
+                    "a report shows tiles, numbers and what pointers point to".into()
+                })
+            }
             Kind::For { lower, upper, step, carried, yields, .. } => {
                 [lower, upper, step].into_iter().try_for_each(|v| self.index(*v))?;
                 hold(self.constant(*step).is_none_or(|n| n > 0), || "the step of a loop is positive".into())?;

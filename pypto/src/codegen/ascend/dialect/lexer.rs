@@ -92,6 +92,10 @@ impl<'a> Lexer<'a> {
             c if c.is_whitespace() => {
                 self.take(c.len_utf8());
             }
+            // A comment for others: values that the simulator shows.
+            '/' if self.rest.starts_with("// report ") => {
+                self.take(2);
+            }
             '/' if self.rest.starts_with("//") => {
                 self.take_while(|c| c != '\n');
             }

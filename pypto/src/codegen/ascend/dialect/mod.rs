@@ -230,6 +230,11 @@ pub enum Kind {
         pointer: Value,
         offset: Value,
     },
+    /// Shows values at place number `site` of the kernel, in the simulator; for the assembler it is a comment.
+    Report {
+        site: u32,
+        values: Vec<Value>,
+    },
     For {
         index: Value,
         lower: Value,
@@ -274,7 +279,7 @@ impl Inst {
             | Kind::Alias { result, .. }
             | Kind::GetElement { result, .. }
             | Kind::LoadScalar { result, .. } => vec![*result],
-            Kind::Tile { .. } | Kind::StoreScalar { .. } => Vec::new(),
+            Kind::Tile { .. } | Kind::StoreScalar { .. } | Kind::Report { .. } => Vec::new(),
             Kind::For { carried, .. } => carried.iter().map(|c| c.result).collect(),
             Kind::If { results, .. } => results.clone(),
         }
@@ -298,6 +303,7 @@ impl Inst {
             Kind::GetElement { tile, position, .. } => vec![*tile, *position],
             Kind::LoadScalar { pointer, offset, .. } => vec![*pointer, *offset],
             Kind::StoreScalar { value, pointer, offset } => vec![*value, *pointer, *offset],
+            Kind::Report { values, .. } => values.clone(),
             Kind::For { lower, upper, step, carried, .. } => {
                 [*lower, *upper, *step].into_iter().chain(carried.iter().map(|c| c.initial)).collect()
             }

@@ -173,6 +173,7 @@ impl Printer {
                 ty(pointer),
                 ty(value)
             ),
+            Kind::Report { site, values } => format!("// report {site} ins({} : {})", names(values), types(values)),
             Kind::For { index, lower, upper, step, carried, body, yields } => {
                 let results: Vec<Value> = carried.iter().map(|c| c.result).collect();
                 let pairs: Vec<String> =

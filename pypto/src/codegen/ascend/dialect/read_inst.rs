@@ -59,6 +59,7 @@ impl Reader {
                 "scf.for" => self.for_loop(Vec::new()),
                 "scf.if" => self.branch(Vec::new()),
                 "pto.store_scalar" => self.store_scalar(),
+                "report" => self.report(),
                 _ => self.tile_op(&word),
             };
         }
@@ -293,6 +294,27 @@ impl Reader {
         let (pointer, offset) = self.element_address()?;
         self.typed(&[pointer, value])?;
         Ok(Kind::StoreScalar { value, pointer, offset })
+    }
+
+    fn report(&mut self) -> Read<Kind> {
+        let TokenKind::Number(text) = self.next() else { return Err(self.error("a report has a number")) };
+        let site = text.parse().map_err(|_| self.error(&format!("`{text}` is no number of a report")))?;
+        self.expect(&["ins"])?;
+        self.symbol('(')?;
+        let mut values = Vec::new();
+        while !self.is_symbol(':') {
+            if !values.is_empty() {
+                self.symbol(',')?;
+            }
+            values.push(self.use_value()?);
+        }
+        if values.is_empty() {
+            self.symbol(':')?;
+        } else {
+            self.typed(&values)?;
+        }
+        self.symbol(')')?;
+        Ok(Kind::Report { site, values })
     }
 
     fn tile_op(&mut self, word: &str) -> Read<Kind> {

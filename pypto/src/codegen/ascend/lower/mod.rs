@@ -18,6 +18,7 @@ mod memory;
 mod pieces;
 mod product;
 mod reduce;
+mod report;
 mod rows;
 mod scalar;
 mod tile;
@@ -167,6 +168,7 @@ impl Lowering<'_> {
             Class::Transfer | Class::Element => self.memory_op(op),
             Class::Matmul => self.product(op),
             Class::Layout if op.kind == OpKind::SetValid && self.function.core == Core::Cube => self.narrower_load(op),
+            Class::Report => self.report(op),
             _ if self.function.core == Core::Cube && op.kind != OpKind::Full => {
                 Err(self.refuse(op, "on the matrix unit"))
             }

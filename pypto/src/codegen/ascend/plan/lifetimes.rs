@@ -54,6 +54,7 @@ impl Walk<'_> {
                 }
                 Kind::Tile { op, ins, out, .. } => self.tile_op(*op, ins, *out),
                 Kind::GetElement { tile, .. } => self.access(*tile, 2 * self.step),
+                Kind::Report { values, .. } => values.iter().for_each(|v| self.access(*v, 2 * self.step)),
                 Kind::For { body, .. } => {
                     let number = self.spans.len();
                     self.spans.push((2 * self.step, 0));

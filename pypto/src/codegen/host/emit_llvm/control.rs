@@ -116,4 +116,11 @@ impl Emitter<'_> {
         self.line("ret void");
         self.label(&format!("go{id}"));
     }
+
+    pub(super) fn report(&mut self, site: u32, inst: &Inst) {
+        let (words, status) = (self.typed(inst.args[0]), self.name(inst.args[1]));
+        let slot = self.temp(&format!("getelementptr inbounds i8, ptr {status}, i64 8"));
+        let take = self.temp(&format!("load ptr, ptr {slot}, align 8"));
+        self.line(&format!("call void {take}(ptr {status}, i32 {site}, {words})"));
+    }
 }

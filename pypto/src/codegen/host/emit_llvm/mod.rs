@@ -120,6 +120,7 @@ impl Emitter<'_> {
             Op::If => self.if_else(inst),
             Op::While => self.while_loop(inst),
             Op::Fail(site) => self.fail(*site, inst),
+            Op::Report(site) => self.report(*site, inst),
             Op::Call(name) => self.call(name, inst),
             Op::Load(access) => self.load(*access, inst),
             Op::Store(access) => self.store(*access, inst),

@@ -176,6 +176,8 @@ pub enum Op {
     Prefetch,
     /// `(condition, status)`: stores the site number to `status` and returns when the condition holds.
     Fail(u32),
+    /// `(words, status)`: calls what takes reports, whose address lies 8 bytes behind `status`, with the place's number.
+    Report(u32),
     /// Arguments of a helper of the same module.
     Call(String),
     /// `(lo, hi, step, init..)`; the block has `(index, carried..)` and yields the next carried values.
@@ -272,6 +274,7 @@ impl Op {
             Op::Store(a) => format!("store{}", a.suffix()),
             Op::Prefetch => "prefetch".into(),
             Op::Fail(site) => format!("fail.{site}"),
+            Op::Report(site) => format!("report.{site}"),
             Op::Call(name) => format!("call.{name}"),
             Op::For => "for".into(),
             Op::If => "if".into(),
@@ -308,6 +311,7 @@ impl Op {
             "store" => Op::Store(Access::from_suffix(suffix)?),
             "prefetch" => Op::Prefetch,
             "fail" => Op::Fail(tail.parse().ok()?),
+            "report" => Op::Report(tail.parse().ok()?),
             "call" => Op::Call(tail.into()),
             "for" => Op::For,
             "if" => Op::If,
@@ -324,6 +328,7 @@ impl Op {
                 | Op::Store(_)
                 | Op::Prefetch
                 | Op::Fail(_)
+                | Op::Report(_)
                 | Op::Call(_)
                 | Op::For
                 | Op::If

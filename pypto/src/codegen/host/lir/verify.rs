@@ -142,7 +142,7 @@ impl Checker<'_> {
 
     fn simple(&self, op: &Op, args: &[Type], results: &[Type]) -> Check {
         let rule = match op {
-            Op::Load(_) | Op::Store(_) | Op::Addr(_) | Op::Prefetch | Op::Fail(_) | Op::TailMask => {
+            Op::Load(_) | Op::Store(_) | Op::Addr(_) | Op::Prefetch | Op::Fail(_) | Op::Report(_) | Op::TailMask => {
                 memory(op, args, results)
             }
             Op::Call(name) => match self.helpers.get(name.as_str()) {
@@ -185,6 +185,7 @@ fn memory(op: &Op, args: &[Type], results: &[Type]) -> bool {
         (Op::Addr(_), [Type::Ptr, Type::INDEX], [Type::Ptr]) => true,
         (Op::Prefetch, [Type::Ptr, Type::INDEX], []) => true,
         (Op::Fail(_), [Type::BOOL, Type::Ptr], []) => true,
+        (Op::Report(_), [Type::Ptr, Type::Ptr], []) => true,
         (Op::TailMask, [Type::INDEX], [Type::MASK]) => true,
         _ => false,
     }

@@ -5,7 +5,7 @@ use super::build::GraphBuilder;
 use super::context::{Bound, Lowering, Tile};
 use super::group::{Group, space};
 use super::uses::{written_tensor, written_tensors};
-use super::{control, dot, movement, permute, scalars};
+use super::{control, dot, movement, permute, report, scalars};
 use crate::codegen::host::lir::Builder;
 use crate::ir::{Block, Extent, Op, TileType, ValueId};
 use crate::ops::{Class, OpKind};
@@ -288,6 +288,7 @@ impl<'f> Lowering<'f> {
             }
             Class::Tensor => movement::lower_tensor(self, b, state, op),
             Class::Check => scalars::lower_assert(self, b, op),
+            Class::Report => report::lower(self, b, state, op),
             Class::Call => self.unsupported(op.loc, "a call inside a kernel"),
             _ => scalars::lower(self, b, op),
         }

@@ -28,6 +28,7 @@ mod parallel;
 mod permute;
 mod plan;
 mod remainder;
+mod report;
 mod row_group;
 mod row_stages;
 mod scalars;

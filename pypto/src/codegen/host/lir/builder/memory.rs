@@ -74,6 +74,12 @@ impl Builder<'_> {
         self.push(Inst { results: vec![], op: Op::Fail(site), args: vec![condition, status], blocks: vec![] });
     }
 
+    /// Hands the values that `words` describe to whoever takes reports, as those of place `site`.
+    pub fn report(&mut self, words: Value, site: u32) {
+        let status = self.status();
+        self.push(Inst { results: vec![], op: Op::Report(site), args: vec![words, status], blocks: vec![] });
+    }
+
     /// Turns W vectors of 32-bit elements over: lane j of result i is lane i of operand j.
     pub fn transpose(&mut self, rows: &[Value]) -> Vec<Value> {
         debug_assert_eq!(rows.len(), self.lanes());
