@@ -94,7 +94,7 @@ fn accumulate(b: &mut Builder<'_>, kind: Kind, strip: &Strip, depth: Value) {
 
 /// Adds `count` steps from k on to all sums of the rows.
 fn steps_at(b: &mut Builder<'_>, kind: Kind, strip: &Strip, k: Value, count: i64) {
-    let (mut factors, mut lines) = (Vec::new(), Vec::new());
+    let (mut factors, mut lines, mut next) = (Vec::new(), Vec::new(), Vec::new());
     for step in 0..count {
         let offset = b.index(step);
         let at = b.add(k, offset);
@@ -106,10 +106,17 @@ fn steps_at(b: &mut Builder<'_>, kind: Kind, strip: &Strip, k: Value, count: i64
         }
         let start = b.mul(at, strip.b_stride);
         lines.push(b.addr(strip.b, kind.b.elem, start));
+        // The same part of the row that comes after these: pieces of rows are too short for the processor to see them coming.
+        let after = b.index(count);
+        let after = b.mul(after, strip.b_stride);
+        next.push(b.addr(lines[lines.len() - 1], kind.b.elem, after));
     }
     let (zero, rows) = (b.index(0), strip.a.len());
     b.lanes_loop(zero, strip.columns, 1, &[vec![]], |b, j, tail, _| {
         let line: Vec<Value> = lines.iter().map(|&line| kind.b.load(b, kind.acc, line, j, None, tail.mask())).collect();
+        let bytes = b.index(kind.b.elem.bytes() as i64);
+        let offset = b.mul(j, bytes);
+        next.iter().for_each(|&line| b.prefetch(line, offset));
         for (r, &sums) in strip.sums.iter().enumerate() {
             let mut sum = b.load(Type::Vector(kind.acc), sums, j);
             for (&y, factors) in line.iter().zip(factors.chunks(rows)) {

@@ -8,6 +8,7 @@
 //! Order of additions (part of the numeric contract): within a block of [`KC`] steps `acc = fma(a, b, acc)` from 0 with k ascending; then
 //! `c = c + acc`, where the first block stores `acc` or adds it to the initial value.
 
+mod few_dots;
 mod few_rows;
 mod in_place;
 mod kernel;
@@ -216,7 +217,20 @@ fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
                     Vec::new()
                 },
                 |b| {
-                    blocked(b, kind, p);
+                    if few_dots::fits(kind) {
+                        let most = b.index(few_dots::MOST);
+                        let few = b.cmp(Cmp::Le, p.m, most);
+                        let dots = |b: &mut Builder<'_>| {
+                            few_dots::emit(b, kind, p);
+                            Vec::new()
+                        };
+                        b.if_else(few, dots, |b| {
+                            blocked(b, kind, p);
+                            Vec::new()
+                        });
+                    } else {
+                        blocked(b, kind, p);
+                    }
                     Vec::new()
                 },
             );

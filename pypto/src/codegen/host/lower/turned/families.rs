@@ -61,7 +61,9 @@ pub(in super::super) fn turned(function: &Function, lanes: usize) -> HashSet<Val
     families.block(function, &function.body, 1);
     let pays = |value: &ValueId| {
         let fits = wide(function, *value).is_some_and(|ty| {
-            ty.constant_dims().is_some_and(|dims| dims[0] % lanes as i64 == 0 && dims[0] >= 2 * lanes as i64)
+            let lanes = lanes as i64;
+            let many = ty.valid[0].constant().is_none_or(|rows| rows >= lanes);
+            many && ty.constant_dims().is_some_and(|dims| dims[0] % lanes == 0 && dims[0] >= 2 * lanes)
         });
         fits && families.facts[families.find(value.0 as usize)].pays()
     };

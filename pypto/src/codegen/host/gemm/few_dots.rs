@@ -1,0 +1,127 @@
+//! Products with very few rows by the transpose of a matrix: each column of B is contiguous, and read once, where it lies.
+//!
+//! W columns are taken together. Squares of W x W elements are transposed in registers, so that a vector holds one step of all W columns and
+//! the sums keep their order; packing B would write and read every element once more.
+
+use super::pack::Order;
+use super::{Block, KC, Kind, Problem, block, element, kernel};
+use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
+
+/// Most rows that are done this way: their sums stay in registers.
+pub(super) const MOST: i64 = 4;
+
+/// Whether the layout of B is the one for this.
+pub(super) fn fits(kind: Kind) -> bool {
+    kind.b.order() == Order::Columns
+}
+
+/// Writes the product of `1..=MOST` rows.
+pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
+    let (zero, lanes) = (b.index(0), b.lanes() as i64);
+    b.for_each(zero, p.n, lanes, |b, j| {
+        let left = b.sub(p.n, j);
+        let width = b.index(lanes);
+        let whole = b.cmp(Cmp::Ge, left, width);
+        let strip = |b: &mut Builder<'_>, masked: bool| {
+            let mask = masked.then(|| b.tail_mask(left));
+            let columns = columns(b, kind, p, j);
+            b.for_each(zero, p.k, KC, |b, k0| {
+                let block = block(b, p, k0);
+                rows(b, kind, p, &block, &Strip { columns: columns.clone(), first: j, mask });
+            });
+            Vec::new()
+        };
+        b.if_else(whole, |b| strip(b, false), |b| strip(b, true));
+    });
+}
+
+/// Some columns of B: their addresses, those beyond the last being the last one's.
+struct Strip {
+    columns: Vec<Value>,
+    /// Number of the first column.
+    first: Value,
+    /// The lanes that exist, `None` for all.
+    mask: Option<Value>,
+}
+
+fn columns(b: &mut Builder<'_>, kind: Kind, p: &Problem, first: Value) -> Vec<Value> {
+    let one = b.index(1);
+    let last = b.sub(p.n, one);
+    (0..b.lanes() as i64)
+        .map(|i| {
+            let offset = b.index(i);
+            let column = b.add(first, offset);
+            let column = b.min(column, last);
+            let start = b.mul(column, p.b_strides[1]);
+            b.addr(p.b, kind.b.elem, start)
+        })
+        .collect()
+}
+
+/// One block of the inner dimension for each number of rows that there may be.
+fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip) {
+    let mut write = |b: &mut Builder<'_>, count: i64| {
+        let rows = b.index(count);
+        let here = b.cmp(Cmp::Eq, p.m, rows);
+        b.if_then(here, |b| sums(b, kind, p, block, strip, count));
+    };
+    (1..=MOST).for_each(|count| write(b, count));
+}
+
+fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip, count: i64) {
+    let (zero, one, lanes) = (b.index(0), b.index(1), b.index(b.lanes() as i64));
+    let lines: Vec<Value> = (0..count)
+        .map(|i| {
+            let i = b.index(i);
+            element(b, kind.a.elem, p.a, p.a_strides, i, block.k0)
+        })
+        .collect();
+    let none = vec![b.constant(Type::Vector(kind.acc), 0); count as usize];
+    let rest = b.urem(block.depth, lanes);
+    let whole = b.sub(block.depth, rest);
+    let add = |b: &mut Builder<'_>, k: Value, step: Value, sums: &mut [Value]| {
+        let along = b.mul(k, p.a_strides[1]);
+        for (sum, &line) in sums.iter_mut().zip(&lines) {
+            let x = b.load(Type::Scalar(kind.a.elem), line, along);
+            let x = kind.a.widen(b, kind.acc, x);
+            let x = b.splat(x);
+            *sum = kernel::mul_add(b, kind.acc, x, step, *sum);
+        }
+    };
+    let totals = b.for_loop(zero, whole, lanes, &none, |b, k, sums| {
+        let at = b.add(block.k0, k);
+        let square: Vec<Value> =
+            strip.columns.iter().map(|&column| kind.b.load(b, kind.acc, column, at, None, None)).collect();
+        let mut sums = sums.to_vec();
+        for (s, step) in b.transpose(&square).into_iter().enumerate() {
+            let offset = b.index(s as i64);
+            let k = b.add(k, offset);
+            add(b, k, step, &mut sums);
+        }
+        sums
+    });
+    // The last steps, one at a time: an element of each column.
+    let totals = b.for_loop(whole, block.depth, one, &totals, |b, k, sums| {
+        let at = b.add(block.k0, k);
+        let base = strip.columns[0];
+        let step = kind.b.load(b, kind.acc, base, at, Some(p.b_strides[1]), strip.mask);
+        let mut sums = sums.to_vec();
+        add(b, k, step, &mut sums);
+        sums
+    });
+    for (i, &total) in totals.iter().enumerate() {
+        let i = b.index(i as i64);
+        let c = element(b, kind.acc, p.c, [p.c_stride, one], i, strip.first);
+        let init = element(b, kind.acc, block.init, [block.init_stride, one], i, strip.first);
+        let adds = b.cmp(Cmp::Ne, block.adds, zero);
+        let value = b.if_else(
+            adds,
+            |b| {
+                let old = b.load_vec(kind.acc, init, zero, None, strip.mask);
+                vec![b.add(old, total)]
+            },
+            |_| vec![total],
+        );
+        b.store_vec(value[0], c, zero, None, strip.mask);
+    }
+}
