@@ -64,9 +64,8 @@ impl Lowering<'_> {
 
     /// Integers of up to 32 bits as `i32`.
     pub(super) fn widened(&mut self, x: &Tile) -> Outcome<Tile> {
-        match x.dtype {
-            DType::I32 | DType::U32 => return self.reinterpreted(x, DType::I32),
-            _ => {}
+        if matches!(x.dtype, DType::I32 | DType::U32) {
+            return self.reinterpreted(x, DType::I32);
         }
         if let Repr::Fill(number) = x.repr {
             let wide = self.wide_number(number, x.dtype);
