@@ -340,12 +340,12 @@ fn nested(
     y: &mut Tensor<f32, 2>,
 ) {
     y.set(x * 0.0);
-    for a in 0..3 {
-        for b in 0..3 {
-            for c in 0..3 {
-                for d in 0..3 {
-                    for e in 0..3 {
-                        for f in 0..3 {
+    for _a in 0..3 {
+        for _b in 0..3 {
+            for _c in 0..3 {
+                for _d in 0..3 {
+                    for _e in 0..3 {
+                        for _f in 0..3 {
                             let mut first = Tensor::<f32, 2>::temp([M, N]);
                             let mut second = Tensor::<f32, 2>::temp([M, N]);
                             twofold(x, &mut first);
