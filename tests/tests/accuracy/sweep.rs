@@ -43,7 +43,7 @@ pub struct Worst {
 
 impl Worst {
     fn meet(&mut self, ulps: f64, at: f32) {
-        if !(ulps <= self.ulps) {
+        if ulps.is_nan() || ulps > self.ulps {
             *self = Worst { ulps, at };
         }
     }
