@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What is asked for.
@@ -14,6 +14,10 @@ pub struct Arguments {
     pub compare: Option<PathBuf>,
     /// Fewer samples.
     pub quick: bool,
+    /// Where plots of time against size go; nothing else is measured then.
+    pub plots: Option<PathBuf>,
+    /// A page whose table is replaced by the one that is measured.
+    pub page: Option<PathBuf>,
     /// Numbers of threads; 1 and 2 unless given.
     pub threads: Vec<usize>,
     /// No peers: only the project and the machine.
@@ -29,7 +33,9 @@ FILTER            rows whose name contains it; several are alternatives
 --alone           without peers
 --json FILE       writes the results, as a baseline
 --compare FILE    names what is slower than in such a file, beyond the noise; exit code 1 if something is
-PYPTO_PEERS_PYTHON is the Python whose libraries are peers; else it is python3";
+--page FILE       puts the table into a page, between the lines that say so
+--plots DIRECTORY draws time an element against size into SVG files, and measures nothing else
+Relative paths start at the repository. PYPTO_PEERS_PYTHON is the Python whose libraries are peers; else it is python3";
 
 impl Arguments {
     /// # Errors
@@ -44,8 +50,10 @@ impl Arguments {
                 "--bench" => {}
                 "--quick" => arguments.quick = true,
                 "--alone" => arguments.alone = true,
-                "--json" => arguments.json = Some(value()?.into()),
-                "--compare" => arguments.compare = Some(value()?.into()),
+                "--json" => arguments.json = Some(place(&value()?)),
+                "--compare" => arguments.compare = Some(place(&value()?)),
+                "--plots" => arguments.plots = Some(place(&value()?)),
+                "--page" => arguments.page = Some(place(&value()?)),
                 "--threads" => arguments.threads = thread_counts(&value()?)?,
                 option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
                 filter => arguments.filters.push(filter.to_owned()),
@@ -62,6 +70,11 @@ impl Arguments {
     pub fn budget(&self) -> Duration {
         Duration::from_millis(if self.quick { 80 } else { 400 })
     }
+}
+
+/// Cargo runs benchmarks in the directory of their package; paths are meant from the repository's.
+fn place(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
 fn thread_counts(text: &str) -> Result<Vec<usize>, String> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::peer::Peer;
-use crate::timing::{Summary, slice};
+use crate::timing::slice;
 use crate::workload::Workload;
 
 /// A measured row. Times are seconds a call.
@@ -44,6 +44,23 @@ impl Row {
 
     pub fn is_exact_enough(&self) -> bool {
         self.error <= self.tolerance
+    }
+}
+
+/// What is known after all slices of a contender: seconds a call.
+#[derive(Clone, Copy, Debug)]
+struct Summary {
+    best: f64,
+    median: f64,
+}
+
+impl Summary {
+    /// NaN without samples.
+    fn of(samples: &[f64]) -> Summary {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+        Summary { best: at(0), median: at(sorted.len() / 2) }
     }
 }
 

@@ -5,14 +5,18 @@ mod arguments;
 mod contest;
 mod inputs;
 mod machine;
+mod page;
 mod peer;
+mod plot;
 mod report;
+mod scaling;
 mod timing;
 mod workload;
 mod workloads;
 
 use std::error::Error;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{Arguments, USAGE};
@@ -41,6 +45,9 @@ fn fail(message: &str) -> ExitCode {
 /// Whether nothing failed, was inexact, or got slower.
 fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let mut out = std::io::stdout();
+    if let Some(directory) = &arguments.plots {
+        return draw(&mut out, arguments, directory).map(|()| true);
+    }
     let baseline: Option<Vec<Row>> = match &arguments.compare {
         Some(file) => Some(serde_json::from_str(&std::fs::read_to_string(file)?)?),
         None => None,
@@ -66,6 +73,9 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
         }
     }
     report::summary(&mut out, &rows)?;
+    if let Some(file) = &arguments.page {
+        page::update(file, &rows)?;
+    }
     if let Some(file) = &arguments.json {
         std::fs::write(file, serde_json::to_string_pretty(&rows)?)?;
     }
@@ -75,11 +85,25 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     Ok(good)
 }
 
+/// Plots of time against size.
+fn draw(out: &mut impl Write, arguments: &Arguments, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let machines: Vec<Machine> = arguments.threads.iter().map(|&threads| Machine::measure(threads)).collect();
+    machines.iter().try_for_each(|machine| report::machine(out, machine))?;
+    std::fs::create_dir_all(directory)?;
+    for plot in scaling::plots(&machines, arguments.budget())? {
+        let file = directory.join(format!("{}.svg", plot.name));
+        std::fs::write(&file, plot.svg())?;
+        writeln!(out, "{}", file.display())?;
+    }
+    Ok(())
+}
+
 /// Those that can be started; what is missing is said.
 fn start_peers(out: &mut impl Write, threads: usize) -> std::io::Result<Vec<Peer>> {
     let mut peers = Vec::new();
-    for (kind, started) in [("Python", peer::python(threads))] {
-        match started {
+    let kinds: [(&str, fn(usize) -> Result<Peer, String>); 2] = [("Python", peer::python), ("Rust", peer::rust)];
+    for (kind, start) in kinds {
+        match start(threads) {
             Ok(peer) => {
                 writeln!(out, "peers in {kind}: {}", peer.found)?;
                 peers.push(peer);

@@ -101,3 +101,20 @@ pub fn python(threads: usize) -> Result<Peer, String> {
     command.arg(directory().join("peers.py"));
     Peer::start(command, threads)
 }
+
+/// The crates of `rust_peers`. Cargo builds it first, which takes some minutes once: a package of its own, so that nobody
+/// else compiles them.
+pub fn rust(threads: usize) -> Result<Peer, String> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust_peers");
+    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--release", "--quiet", "--locked", "--manifest-path"])
+        .arg(directory().join("rust_peers/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .status()
+        .map_err(|e| format!("cargo: {e}"))?;
+    if !built.success() {
+        return Err("they could not be built".to_owned());
+    }
+    Peer::start(Command::new(target.join("release/rust_peers")), threads)
+}

@@ -22,7 +22,7 @@ pub fn workloads() -> Vec<Workload> {
         elements("gelu_tanh 64K", 1, 1 << 16, |t| gelu(t, 64)),
         elements("swiglu 1M", 2, 1 << 20, |t| swiglu(t, 1024)),
         elements("swiglu 64K", 2, 1 << 16, |t| swiglu(t, 64)),
-        elements("chain 32K", 1, 1 << 15, chain_of_ops),
+        elements("chain 32K", 1, 1 << 15, |t| chain_of_ops(t, 1 << 15)),
     ]
 }
 
@@ -65,8 +65,7 @@ fn swiglu(threads: usize, rows: i64) -> Result<Prepared> {
     Ok(prepared(y, rows as usize, call, reference))
 }
 
-fn chain_of_ops(threads: usize) -> Result<Prepared> {
-    let n = 1 << 15;
+pub fn chain_of_ops(threads: usize, n: i64) -> Result<Prepared> {
     let (x, y) = (Rc::new(normal([n], 1)), Tensor::zeros([n]));
     let compiled = chain.compile(&(&*x, &y), &on(threads))?;
     let input = x.clone();

@@ -11,7 +11,7 @@ use crate::inputs::normal;
 use crate::workload::{Prepared, Work, Workload, on, prepared};
 
 const HEADS: i64 = 8;
-const DEPTH: i64 = 64;
+pub const DEPTH: i64 = 64;
 
 pub fn workloads() -> Vec<Workload> {
     let case = |name, queries: i64, keys: i64, share: f64, prepare| {
@@ -21,17 +21,17 @@ pub fn workloads() -> Vec<Workload> {
         Workload { name, work, tolerance: 5e-6, prepare }
     };
     vec![
-        case("attention 8 x 1024 x 64", 1024, 1024, 1.0, |t| attention(t, 1024, 1024, false)),
-        case("attention 8 x 1024 x 64 causal", 1024, 1024, 0.5, |t| attention(t, 1024, 1024, true)),
-        case("attention decode 8 x 4096 x 64", 1, 4096, 1.0, |t| attention(t, 1, 4096, false)),
+        case("attention 8 x 1024 x 64", 1024, 1024, 1.0, |t| attention(t, HEADS, [1024, 1024], false)),
+        case("attention 8 x 1024 x 64 causal", 1024, 1024, 0.5, |t| attention(t, HEADS, [1024, 1024], true)),
+        case("attention decode 8 x 4096 x 64", 1, 4096, 1.0, |t| attention(t, HEADS, [1, 4096], false)),
     ]
 }
 
-fn attention(threads: usize, queries: i64, keys: i64, causal: bool) -> Result<Prepared> {
-    let q = Rc::new(normal([1, HEADS, queries, DEPTH], 1));
-    let [k, v] = [2, 3].map(|seed| Rc::new(normal([1, HEADS, keys, DEPTH], seed)));
+pub fn attention(threads: usize, heads: i64, [queries, keys]: [i64; 2], causal: bool) -> Result<Prepared> {
+    let q = Rc::new(normal([1, heads, queries, DEPTH], 1));
+    let [k, v] = [2, 3].map(|seed| Rc::new(normal([1, heads, keys, DEPTH], seed)));
     let lengths = Tensor::from_vec(vec![keys as i32], [1]);
-    let o = Tensor::zeros([1, HEADS, queries, DEPTH]);
+    let o = Tensor::zeros([1, heads, queries, DEPTH]);
     let (q1, k1, v1) = (q.clone(), k.clone(), v.clone());
     let samples = (&*q, &*k, &*v, &lengths, &o);
     let compiled = if causal {
@@ -45,7 +45,7 @@ fn attention(threads: usize, queries: i64, keys: i64, causal: bool) -> Result<Pr
         let seen = if causal { query + 1 } else { keys };
         reference_row(&q1, &k1, &v1, head, query, seen)
     };
-    Ok(prepared(o, (HEADS * queries) as usize, call, reference))
+    Ok(prepared(o, (heads * queries) as usize, call, reference))
 }
 
 /// What one query gets of the first `seen` keys of its head.

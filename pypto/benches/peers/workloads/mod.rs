@@ -1,12 +1,12 @@
 //! The rows of the table, a file for each family. Kernels are written as a user writes them; those that the library has
 //! are the library's.
 
-mod activation;
-mod attention;
+pub mod activation;
+pub mod attention;
 mod movement;
-mod normalization;
+pub mod normalization;
 mod order;
-mod product;
+pub mod product;
 mod reduction;
 mod small_call;
 

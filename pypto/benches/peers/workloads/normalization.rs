@@ -30,7 +30,7 @@ pub fn softmax_f64(row: &[f64]) -> Vec<f64> {
     exponentials.iter().map(|e| e / total).collect()
 }
 
-fn softmax(threads: usize, m: i64, n: i64) -> Result<Prepared> {
+pub fn softmax(threads: usize, m: i64, n: i64) -> Result<Prepared> {
     let (x, y) = (Rc::new(normal([m, n], 1)), Tensor::zeros([m, n]));
     let compiled = kernels::softmax::<f32>.compile(&(&*x, &y), &on(threads))?;
     let input = x.clone();

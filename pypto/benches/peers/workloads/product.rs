@@ -98,7 +98,7 @@ pub fn row_times<T: Element + Into<f64>>(row: &[f64], matrix: &Tensor<T, 2>) -> 
     sums
 }
 
-fn of_f32(threads: usize, m: i64, k: i64, n: i64) -> Result<Prepared> {
+pub fn of_f32(threads: usize, m: i64, k: i64, n: i64) -> Result<Prepared> {
     let (a, b, c) = (Rc::new(normal([m, k], 1)), Rc::new(normal([k, n], 2)), Tensor::zeros([m, n]));
     let compiled = product.compile(&(&*a, &*b, &c), &on(threads))?;
     let (left, right) = (a.clone(), b.clone());
