@@ -27,7 +27,7 @@ pub use artifact::{CompiledEntries, CompiledProgram};
 pub use compile::{compile, compile_entries};
 pub use config::{CompileOptions, RunConfig};
 pub use frontend::structs::Args;
-pub use jit::{Error, Result};
+pub use jit::{Error, Result, warm};
 pub use pypto_macros::{Args, function, jit, program};
 
 /// The programs of the README are compiled and run as tests.

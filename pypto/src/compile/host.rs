@@ -297,6 +297,11 @@ pub(super) fn interpreted(function: &Function) -> HostKernel {
 /// Nanoseconds assumed for an interpreted kernel: long enough that independent tasks run in parallel.
 const INTERPRETED_COST: f64 = 100_000.0;
 
+/// What lowering makes of every kernel, and why it makes nothing of one.
+pub fn lowered(program: &Program, target: Target) -> Vec<(&Function, Result<LoweredKernel, Diagnostic>)> {
+    kernels(program).into_iter().map(|kernel| (kernel, lower::lower(kernel, target))).collect()
+}
+
 /// The LIR of every kernel as text.
 ///
 /// # Errors

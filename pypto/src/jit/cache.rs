@@ -8,6 +8,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
+use smallvec::SmallVec;
+
 use super::check::{check_sizes, loc};
 use super::events::{self, Event, Origin};
 use super::key::{Component, Key};
@@ -19,7 +21,7 @@ use crate::codegen::host::object_cache::{self, object_cache};
 use crate::compile::{self, Compilation, Settings};
 use crate::diagnostics::{Diagnostic, Severity, codes};
 use crate::frontend::generic::Function;
-use crate::frontend::specialization::{ArgumentSpec, Specialization};
+use crate::frontend::specialization::{ArgumentSpec, ParamSpec, Specialization};
 use crate::ir::DType;
 use crate::ir::report::observer::is_recording;
 use crate::language::argument::Argument;
@@ -66,7 +68,7 @@ pub fn find(
     meta: Option<&MetaValues>,
     arguments: &[Argument<'_>],
 ) -> Result<&'static Variant> {
-    let hash = hash(function, types, meta, arguments);
+    let hash = hash(function, types, meta, arguments.iter().map(Selecting::of_argument));
     let checkpoints = is_recording();
     let fits = |v: &Variant| v.key.checkpoints == checkpoints && v.fits(function, types, meta, arguments);
     if let Some(variant) = look_up(hash, fits) {
@@ -76,14 +78,41 @@ pub fn find(
     let samples: Vec<ArgumentSpec> = arguments.iter().map(argument_spec).collect();
     let settings = Settings::of_calls()?;
     let key = key(function, types, meta, &samples, &settings)?;
+    find_or_make(function, hash, key, &settings)
+}
+
+/// The variant that calls with arguments of such layouts will find, made now if it is not there.
+///
+/// # Errors
+/// As [`find`].
+pub fn prepare(
+    function: &'static Function,
+    types: &[DType],
+    meta: Option<&MetaValues>,
+    samples: &[ArgumentSpec],
+) -> Result<&'static Variant> {
+    let settings = Settings::of_calls()?;
+    let key = key(function, types, meta, samples, &settings)?;
+    // What the signature tells is in the specialization, but not in the samples.
+    let hash = hash(function, types, meta, key.specialization.params.iter().map(Selecting::of_specialized));
+    find_or_make(function, hash, key, &settings)
+}
+
+/// The variant of a key: made once, however many threads ask for it.
+fn find_or_make(function: &'static Function, hash: u64, key: Key, settings: &Settings) -> Result<&'static Variant> {
+    let same = |v: &Variant| v.key == key && std::ptr::eq(v.function, function);
+    if let Some(variant) = look_up(hash, same) {
+        events::count(&events::FOUND);
+        return Ok(variant);
+    }
     let flights = || memory().flights.lock().unwrap_or_else(PoisonError::into_inner);
     let flight = flights().entry(key.clone()).or_default().clone();
     let _landing = flight.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(variant) = look_up(hash, |v| v.key == key && std::ptr::eq(v.function, function)) {
+    if let Some(variant) = look_up(hash, same) {
         events::count(&events::WAITED);
         return Ok(variant);
     }
-    let variant = make(function, key.clone(), &settings);
+    let variant = make(function, key.clone(), settings);
     flights().remove(&key);
     let variant: &'static Variant = Box::leak(Box::new(variant?));
     memory().variants.write().unwrap_or_else(PoisonError::into_inner).entry(hash).or_default().push(variant);
@@ -105,8 +134,35 @@ pub fn argument_spec(argument: &Argument<'_>) -> ArgumentSpec {
     }
 }
 
+/// What may select a variant in one argument: extents, or bits. A `dyn` extent may be missing.
+enum Selecting {
+    Tensor(SmallVec<[Option<i64>; 6]>),
+    Scalar(Option<u64>),
+}
+
+impl Selecting {
+    fn of_argument(argument: &Argument<'_>) -> Selecting {
+        match argument {
+            Argument::Tensor(t) => Selecting::Tensor(t.dims().iter().copied().map(Some).collect()),
+            Argument::Scalar(s) => Selecting::Scalar(Some(s.bits)),
+        }
+    }
+
+    fn of_specialized(param: &ParamSpec) -> Selecting {
+        match param {
+            ParamSpec::Tensor { dims, .. } => Selecting::Tensor(dims.iter().copied().collect()),
+            ParamSpec::Scalar { value } => Selecting::Scalar(*value),
+        }
+    }
+}
+
 /// A hash of everything that selects a variant; `dyn` extents and plain scalars do not count.
-fn hash(function: &'static Function, types: &[DType], meta: Option<&MetaValues>, arguments: &[Argument<'_>]) -> u64 {
+fn hash(
+    function: &'static Function,
+    types: &[DType],
+    meta: Option<&MetaValues>,
+    arguments: impl Iterator<Item = Selecting>,
+) -> u64 {
     use crate::frontend::generic::Dim;
     let mut state = DefaultHasher::new();
     (std::ptr::from_ref(function) as usize).hash(&mut state);
@@ -116,15 +172,15 @@ fn hash(function: &'static Function, types: &[DType], meta: Option<&MetaValues>,
     }
     for (param, argument) in function.params.iter().zip(arguments) {
         match argument {
-            Argument::Tensor(t) => {
-                for (axis, extent) in t.dims().iter().enumerate() {
+            Selecting::Tensor(dims) => {
+                for (axis, extent) in dims.iter().enumerate() {
                     if !matches!(param.shape.get(axis), Some(Dim::Name { dynamic: true, .. })) {
                         extent.hash(&mut state);
                     }
                 }
             }
-            Argument::Scalar(s) if param.spec => s.bits.hash(&mut state),
-            Argument::Scalar(_) => {}
+            Selecting::Scalar(bits) if param.spec => bits.hash(&mut state),
+            Selecting::Scalar(_) => {}
         }
     }
     state.finish()

@@ -11,11 +11,13 @@ use std::sync::Arc;
 
 use super::cache;
 use super::compiled::{Compiled, call, lower, unlowered};
+use super::explain::{Explanation, explain};
 use super::key::Key;
 use super::meta::MetaValues;
 use super::output::Output;
 use super::sample::Samples;
 use super::site::CallSite;
+use super::warm::{Upcoming, warm};
 use crate::compile::Settings;
 use crate::config::RunConfig;
 use crate::frontend::generic::{self, Callable, Callee};
@@ -114,6 +116,48 @@ pub trait JitFn<Marker> {
         Compiled::new(self.ir(), Self::Types::DTYPES, None, &samples.samples(), config)
     }
 
+    /// The kernel and what it will be called with, for [`pypto::warm`](crate::warm).
+    fn for_arguments<S: Samples + ?Sized>(&self, samples: &S) -> Upcoming {
+        Upcoming::new(self.ir(), Self::Types::DTYPES, None, samples.samples())
+    }
+
+    /// Compiles ahead of the first call with such arguments, or loads the kernel from the cache on disk, so that the call
+    /// finds it in memory. [`pypto::warm`](crate::warm) does several kernels at the same time.
+    ///
+    /// # Errors
+    /// As the call: arguments that do not fit, what is wrong in the kernel.
+    ///
+    /// ```
+    /// use pypto::kernels::softmax;
+    /// use pypto::prelude::*;
+    ///
+    /// let x = Tensor::<f32, 2>::meta([64, 1024]);
+    /// softmax::<f32>.warm(&(&x, &x))?;
+    /// # Ok::<(), pypto::Error>(())
+    /// ```
+    fn warm<S: Samples + ?Sized>(&self, samples: &S) -> Result<()> {
+        warm([self.for_arguments(samples)])
+    }
+
+    /// What the compiler makes of the kernel for such arguments, how much work that is, and what costs time.
+    ///
+    /// # Errors
+    /// As [`JitFn::lower`].
+    ///
+    /// ```
+    /// use pypto::kernels::softmax;
+    /// use pypto::prelude::*;
+    ///
+    /// let x = Tensor::<f32, 2>::meta([64, 1024]);
+    /// let explanation = softmax::<f32>.explain(&(&x, &x))?;
+    /// assert_eq!(explanation.work.read, 4.0 * 64.0 * 1024.0);
+    /// assert!(explanation.to_string().contains("row_max"));
+    /// # Ok::<(), pypto::Error>(())
+    /// ```
+    fn explain<S: Samples + ?Sized>(&self, samples: &S) -> Result<Explanation> {
+        explain(self.ir(), Self::Types::DTYPES, None, &samples.samples())
+    }
+
     /// The specialization key for such arguments.
     fn key<S: Samples + ?Sized>(&self, samples: &S) -> Result<Key> {
         cache::key(self.ir(), Self::Types::DTYPES, None, &samples.samples(), &Settings::of_calls()?)
@@ -161,6 +205,21 @@ impl<Signature: ?Sized, K: Callable, G: TypeArguments, O: Output> WithMeta<Signa
     /// As [`JitFn::compile`].
     pub fn compile<S: Samples + ?Sized>(&self, samples: &S, config: &RunConfig) -> Result<Compiled<O>> {
         Compiled::new(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples(), config)
+    }
+
+    /// As [`JitFn::for_arguments`].
+    pub fn for_arguments<S: Samples + ?Sized>(&self, samples: &S) -> Upcoming {
+        Upcoming::new(generic_function::<K>(), G::DTYPES, Some((*self.meta).clone()), samples.samples())
+    }
+
+    /// As [`JitFn::warm`].
+    pub fn warm<S: Samples + ?Sized>(&self, samples: &S) -> Result<()> {
+        warm([self.for_arguments(samples)])
+    }
+
+    /// As [`JitFn::explain`].
+    pub fn explain<S: Samples + ?Sized>(&self, samples: &S) -> Result<Explanation> {
+        explain(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples())
     }
 
     /// As [`JitFn::key`].

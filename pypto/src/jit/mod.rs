@@ -5,6 +5,7 @@ pub mod cache;
 pub mod check;
 pub mod compiled;
 pub mod events;
+pub mod explain;
 pub mod fingerprint;
 pub mod handle;
 pub mod key;
@@ -14,15 +15,18 @@ pub mod output;
 pub mod sample;
 pub mod site;
 pub mod variant;
+pub mod warm;
 
 pub use compiled::Compiled;
 pub use events::{Event, Origin, Stats, on_event, stats};
+pub use explain::Explanation;
 pub use handle::{Eager, JitFn, Launched, TypeArguments, eager_meta, eager_scope, launch, program};
 pub use key::Key;
 pub use meta::MetaValues;
 pub use output::Output;
 pub use sample::{Sample, Samples, TensorSpec};
 pub use site::CallSite;
+pub use warm::{Upcoming, warm};
 
 pub use crate::language::argument::CallArguments;
 pub use crate::runtime::error::{self, Error, ErrorKind, Result};

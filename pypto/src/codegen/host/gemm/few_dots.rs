@@ -60,7 +60,7 @@ fn columns(b: &mut Builder<'_>, kind: Kind, p: &Problem, first: Value) -> Vec<Va
 
 /// One block of the inner dimension for each number of rows that there may be.
 fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip) {
-    let mut write = |b: &mut Builder<'_>, count: i64| {
+    let write = |b: &mut Builder<'_>, count: i64| {
         let rows = b.index(count);
         let here = b.cmp(Cmp::Eq, p.m, rows);
         b.if_then(here, |b| sums(b, kind, p, block, strip, count));

@@ -4,6 +4,7 @@ use super::access::{Access, Memory};
 use super::build::GraphBuilder;
 use super::context::{Bound, Lowering, Tile};
 use super::group::{Group, space};
+use super::trace::{Reason, StepKind};
 use super::uses::{written_tensor, written_tensors};
 use super::{control, dot, movement, permute, report, scalars};
 use crate::codegen::host::lir::Builder;
@@ -62,6 +63,7 @@ impl<'f> Lowering<'f> {
             }
         }
         state.position = state.block.ops.len();
+        self.trace.forget();
         self.flush(b, state);
     }
 
@@ -90,6 +92,7 @@ impl<'f> Lowering<'f> {
     }
 
     pub(super) fn lower_op(&mut self, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
+        self.trace.forget();
         let pending = op.operands.iter().any(|&o| matches!(self.tile(o), Some(Tile::Pending)));
         let renames = matches!(op.kind, OpKind::Broadcast | OpKind::SetValid);
         if let Some(ty) = space(self, op).filter(|_| !renames || pending) {
@@ -98,6 +101,7 @@ impl<'f> Lowering<'f> {
             }
             // A renaming of a value that is no longer pending needs no code.
         } else if pending {
+            self.trace.ends_at(op, Reason::NeedsWholeValue);
             self.flush(b, state);
         }
         self.lower_alone(b, state, op);
@@ -112,6 +116,8 @@ impl<'f> Lowering<'f> {
         if let Some(group) = &state.group {
             let joins = group.accepts(ty) && group.may_read(self, op) && self.may_write(b, group, op);
             if !joins {
+                let other = if group.accepts(ty) { Reason::ReadsWhatIsWritten } else { Reason::OtherExtents };
+                self.trace.ends_at(op, other);
                 self.flush(b, state);
             }
         }
@@ -170,6 +176,7 @@ impl<'f> Lowering<'f> {
         if endangered.is_empty() {
             return;
         }
+        self.trace.ends_at(op, Reason::WritesWhatIsRead);
         self.flush(b, state);
         for value in endangered {
             self.materialize(b, state, value);
@@ -217,6 +224,7 @@ impl<'f> Lowering<'f> {
         }
         let ty = self.tile_type(value);
         let loc = self.function.info(value).loc;
+        self.trace.note(loc, StepKind::Kept);
         let access = self.take_slot_for(b, value, loc);
         self.copy(b, &tile, ty, &access);
         if !self.uses.is_defined_in(value, state.block) {
@@ -268,16 +276,22 @@ impl<'f> Lowering<'f> {
     fn lower_alone(&mut self, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
         match op.kind.class() {
             Class::Control => {
+                self.trace.ends_at(op, Reason::ControlFlow);
                 self.flush(b, state);
                 self.before_write(b, state, op);
                 control::lower(self, b, state, op);
             }
             Class::Matmul => {
+                self.trace.ends_at(op, Reason::Product);
                 self.flush(b, state);
                 dot::lower(self, b, state, op);
             }
-            Class::Layout | Class::Create => movement::lower(self, b, state, op),
+            Class::Layout | Class::Create => {
+                self.trace.ends_at(op, Reason::NeedsWholeValue);
+                movement::lower(self, b, state, op);
+            }
             Class::Permute => {
+                self.trace.ends_at(op, Reason::SingleElements);
                 self.flush(b, state);
                 permute::lower(self, b, state, op);
             }
@@ -297,6 +311,7 @@ impl<'f> Lowering<'f> {
     fn load(&mut self, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
         let root = self.uses.root(op.operands[0]);
         if state.group.as_ref().is_some_and(|g| g.writes(root)) {
+            self.trace.ends_at(op, Reason::ReadsWhatIsWritten);
             self.flush(b, state);
         }
         let ty = self.tile_type(op.result());
@@ -313,7 +328,9 @@ impl<'f> Lowering<'f> {
             OpKind::Read => op.operands[0],
             _ => return,
         };
+        self.trace.note(op.loc, StepKind::ByElement(op.kind));
         if self.uses.is_written(self.uses.root(tensor)) {
+            self.trace.ends_at(op, Reason::SingleElements);
             self.flush(b, state);
         }
         self.before_write(b, state, op);

@@ -14,7 +14,7 @@ use super::row_group::RowGroup;
 use super::row_stages::{self, Parts, Stages};
 use super::turned::{self, Needs, TurnedGroup};
 use crate::codegen::host::lir::{Builder, Reduce, Value};
-use crate::ir::{DType, Extent, Op, TileType, ValueId};
+use crate::ir::{Block, DType, Extent, Op, TileType, ValueId};
 use crate::ops::{Class, OpKind};
 
 /// The graph under construction.
@@ -31,6 +31,8 @@ pub(super) struct GraphBuilder<'l, 'f> {
     temporary: Vec<Access>,
     /// Slots that the group overwrites in place.
     overwritten: HashSet<super::scratch::SlotId>,
+    /// The fusion group that it is, for the trace: its block and the positions of its members.
+    group: Option<(&'f Block, Vec<usize>)>,
 }
 
 /// The reduction that an operation stands for on elements of that type.
@@ -58,6 +60,7 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
             column_results: HashMap::new(),
             temporary: Vec::new(),
             overwritten: HashSet::new(),
+            group: None,
         }
     }
 
@@ -282,6 +285,10 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
         }
         super::cost::add_group(self.lowering, &plan, rows, columns, b.lanes());
         let turned = turned::needs(b, &self.nodes, &self.sinks, &plan, &self.dims, columns);
+        if let Some((block, positions)) = self.group.take() {
+            let vectorized = self.nodes.iter().any(|node| !node.narrow);
+            self.lowering.trace.group(block, &positions, &plan, vectorized);
+        }
         let rows = self.lowering.extents(b, rows);
         let columns = self.lowering.extent(b, columns);
         let stages = row_stages::of(b, &self.nodes, &self.sinks, &plan, &self.dims);
@@ -350,6 +357,7 @@ impl<'f> Lowering<'f> {
             }
         }
         let valid: Vec<Extent> = group.rows.iter().map(|r| r.1).collect();
+        graph.group = Some((state.block, group.ops.clone()));
         graph.emit(b, &valid, columns.1);
         for (value, access) in bindings {
             self.bind_tile(value, Tile::Memory(access));

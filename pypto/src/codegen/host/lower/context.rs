@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::access::{Access, Memory, stored};
 use super::kernel::Site;
 use super::scratch::{SlotId, Slots};
+use super::trace::Trace;
 use super::uses::Uses;
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Elem, Value};
@@ -58,6 +59,7 @@ pub(super) struct Lowering<'f> {
     pub cost: f64,
     /// Product of the trip counts of the loops around the point of emission.
     pub trips: f64,
+    pub trace: Trace,
 }
 
 impl<'f> Lowering<'f> {
@@ -73,6 +75,7 @@ impl<'f> Lowering<'f> {
             turned: super::turned::turned(function, target.lanes),
             cost: 0.0,
             trips: 1.0,
+            trace: Trace::default(),
         }
     }
 

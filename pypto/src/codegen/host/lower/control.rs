@@ -11,6 +11,7 @@ use super::block::BlockState;
 use super::context::{Bound, Lowering, Tile};
 use super::cost;
 use super::movement::take_over;
+use super::trace::StepKind;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 use crate::ir::{Block, DType, Op, ValueId};
 use crate::ops::{Class, OpKind};
@@ -191,10 +192,12 @@ fn lower_for<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockSta
         _ => None,
     };
     l.trips *= cost::trips(known);
+    l.trace.enter(op.loc, StepKind::Loop { trips: known });
     let scalars = b.for_loop(lower, upper, step, &carried.scalars, |b, index, scalars| {
         l.bind_scalar(body.args[0], index);
         lower_body(l, b, body, &carried.slots, scalars)
     });
+    l.trace.leave();
     l.trips = outer;
     bind_results(l, state, &op.results, &carried.slots, &scalars);
 }
@@ -215,6 +218,7 @@ fn lower_if<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockStat
     let slots: Vec<Option<Access>> =
         op.results.iter().map(|&r| l.is_tile(r).then(|| l.take_slot_for(b, r, op.loc))).collect();
     let types: Vec<Type> = op.results.iter().filter(|&&r| !l.is_tile(r)).map(|&r| scalar_type(l, r)).collect();
+    l.trace.enter(op.loc, StepKind::Branch);
     let shared = RefCell::new(&mut *l);
     let branch = |b: &mut Builder<'_>, block: &'f Block| {
         let mut l = shared.borrow_mut();
@@ -238,6 +242,7 @@ fn lower_if<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockStat
             None => Vec::new(),
         },
     );
+    l.trace.leave();
     bind_results(l, state, &op.results, &slots, &scalars);
 }
 
@@ -256,6 +261,7 @@ fn lower_while<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockS
     let carried = start_carried(l, b, state, op, &op.operands);
     let outer = l.trips;
     l.trips *= cost::trips(None);
+    l.trace.enter(op.loc, StepKind::Loop { trips: None });
     let shared = RefCell::new(&mut *l);
     let scalars = b.while_loop(
         &carried.scalars,
@@ -270,6 +276,7 @@ fn lower_while<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockS
         },
         |b, scalars| lower_body(&mut shared.borrow_mut(), b, body, &carried.slots, scalars),
     );
+    l.trace.leave();
     l.trips = outer;
     bind_results(l, state, &op.results, &carried.slots, &scalars);
 }

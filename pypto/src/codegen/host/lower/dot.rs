@@ -6,6 +6,7 @@ use super::block::BlockState;
 use super::context::{Lowering, Tile};
 use super::cost;
 use super::movement::own_copy;
+use super::trace::StepKind;
 use crate::codegen::host::gemm::{self, Gemm, Init};
 use crate::codegen::host::lir::{Builder, Value};
 use crate::ir::{AttrKey, DType, Extent, Op, ValueId};
@@ -38,6 +39,7 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
     let Some((out, init)) = result(l, b, state, op) else {
         return l.unsupported(op.loc, "an accumulator that is not known here");
     };
+    l.trace.note(op.loc, StepKind::Product);
     cost::add_dot(l, &[&l.tile_type(op.result()).valid[..], &[inner_x]].concat());
     let scratch = take_scratch(l, b, op, inner_x);
     let zero = b.index(0);

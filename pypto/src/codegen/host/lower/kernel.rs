@@ -1,5 +1,6 @@
 //! What lowering hands to the rest of the host target: the LIR module, how many iterations a call has, and what it needs at run time.
 
+use super::trace::Step;
 use crate::codegen::host::lir;
 use crate::ir::{IndexExpr, Loc};
 
@@ -19,6 +20,8 @@ pub struct LoweredKernel {
     pub sites: Vec<Site>,
     /// Estimated time of one iteration in nanoseconds, to decide how finely to share the work.
     pub cost_per_iteration: f64,
+    /// What an iteration does, for people.
+    pub steps: Vec<Step>,
 }
 
 /// A place where a kernel can fail at run time.

@@ -34,6 +34,7 @@ mod row_stages;
 mod scalars;
 mod scratch;
 mod sort;
+mod trace;
 mod turned;
 mod uses;
 
@@ -48,6 +49,7 @@ use crate::diagnostics::Diagnostic;
 use crate::ir::{Function, IndexExpr};
 
 pub use kernel::{LoweredKernel, Site};
+pub use trace::{Boundary, GroupStep, Reason, Step, StepKind};
 
 /// Lowers an in-core function, after the passes for the host, for that target.
 ///
@@ -70,5 +72,6 @@ pub fn lower(function: &Function, target: Target) -> Result<LoweredKernel, Diagn
         scratch_bytes: IndexExpr::Const(lowering.slots.total()),
         sites: lowering.sites,
         cost_per_iteration: lowering.cost,
+        steps: lowering.trace.steps,
     })
 }

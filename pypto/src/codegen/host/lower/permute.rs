@@ -6,6 +6,7 @@ use super::context::{Lowering, Tile};
 use super::cost;
 use super::movement::own_copy;
 use super::sort;
+use super::trace::StepKind;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 use crate::ir::{DType, Extent, Op, TileType};
 use crate::ops::OpKind;
@@ -18,6 +19,7 @@ const STEP: f64 = 0.12;
 
 /// Lowers an operation of class `Permute`; no group is open.
 pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
+    l.trace.note(op.loc, StepKind::ByElement(op.kind));
     match op.kind {
         OpKind::Gather => gather(l, b, state, op),
         OpKind::Scatter => scatter(l, b, state, op),
