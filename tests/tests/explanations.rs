@@ -72,7 +72,7 @@ fn scaled_product(
 
 #[test]
 fn a_product_ends_a_group_and_says_where() {
-    let line = line!() - 10;
+    let line = line!() - 6;
     let explanation = scaled_product.explain(&(f32s(&[64, 32]), f32s(&[32, 48]), f32s(&[64, 48]))).unwrap();
     let groups = groups(&explanation);
     assert_eq!(groups.len(), 2, "{explanation}");
@@ -93,7 +93,7 @@ fn triangle(
     for i in 0..M {
         let mut sum = Tile::<f32>::zeros([1, N]);
         for j in 0..i + 1 {
-            sum = sum + x.tile([j, 0], [1, N]);
+            sum += x.tile([j, 0], [1, N]);
         }
         y.store([i, 0], sum);
     }
@@ -118,7 +118,7 @@ fn running_sum(
 ) {
     let mut sum = 0.0;
     for i in 0..N {
-        sum = sum + x.get([i]);
+        sum += x.get([i]);
         y.put([i], sum);
     }
 }

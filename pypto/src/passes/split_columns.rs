@@ -165,7 +165,7 @@ impl Splitter<'_> {
 
     /// The tile that changes nothing where a result is combined with it.
     fn identity(&mut self, kind: OpKind, ty: &TileType, loc: Loc, out: &mut Vec<Op>) -> Option<ValueId> {
-        let bits = ty.dtype.bits() as u32;
+        let bits = ty.dtype.bits();
         let integer = |largest: bool| match (ty.dtype.is_unsigned_integer(), largest) {
             (true, true) => Attr::Int((1i64 << bits.min(62)) - 1),
             (true, false) => Attr::Int(0),

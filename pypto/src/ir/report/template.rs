@@ -71,8 +71,8 @@ impl Spec {
             return;
         };
         let mut digits = self.digits(*scalar);
-        let number = digits.ends_with(|c: char| c.is_ascii_digit());
-        if self.plus && number && !digits.starts_with('-') {
+        let number = scalar.dtype != crate::ir::DType::Bool;
+        if self.plus && number && !digits.starts_with(['-', 'N']) {
             digits.insert(0, '+');
         }
         let missing = self.width.saturating_sub(digits.chars().count());

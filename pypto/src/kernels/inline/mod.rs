@@ -75,7 +75,9 @@ pub fn gelu_tanh(x: Tile<f32>) -> Tile<f32> {
 /// ```
 #[pypto::function(inline)]
 pub fn silu(x: Tile<f32>) -> Tile<f32> {
-    x / (1.0 + (-x).exp())
+    // e^-|x| does not overflow, and what is left of very negative x is not lost.
+    let e = (-x.abs()).exp();
+    x.lt(0.0).select(x * e, x) / (1.0 + e)
 }
 
 /// One step of attention with a running softmax: takes a block of scaled `scores`, `[M, N]`, and its `values`, `[N, D]`,

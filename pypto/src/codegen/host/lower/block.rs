@@ -101,7 +101,8 @@ impl<'f> Lowering<'f> {
             }
             // A renaming of a value that is no longer pending needs no code.
         } else if pending {
-            self.trace.ends_at(op, Reason::NeedsWholeValue);
+            let product = op.kind.class() == Class::Matmul;
+            self.trace.ends_at(op, if product { Reason::Product } else { Reason::NeedsWholeValue });
             self.flush(b, state);
         }
         self.lower_alone(b, state, op);
