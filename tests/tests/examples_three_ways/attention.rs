@@ -94,6 +94,46 @@ fn attention_of_one_block(
     }
 }
 
+/// A tile that lies row by row is added in each step to sums that do not, beside values of whole rows that are changed in place.
+#[pypto::jit(meta(BQ = 16, BK = 8))]
+fn attention_with_drift(
+    #[shape(S, D)] q: &Tensor<f32, 2>,
+    #[shape(T, D)] k: &Tensor<f32, 2>,
+    #[shape(S, D)] drift: &Tensor<f32, 2>,
+    #[out]
+    #[shape(S, D)]
+    o: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([S, D], [BQ, D]) {
+        let (queries, step) = (q.load(at) * 0.5, drift.load(at));
+        let mut total = Tile::full([BQ, 1], 1.0f32);
+        let mut sum = Tile::<f32>::zeros([BQ, D]);
+        for j in 0..T / BK {
+            let keys = k.tile([j * BK, 0], [BK, D]);
+            let scores = matmul(queries, keys.t());
+            let weights = (scores - scores.row_max()).exp();
+            let decay = weights.row_sum() * 0.125;
+            sum = sum * decay + step;
+            total = total * decay;
+            sum += matmul(weights, keys);
+        }
+        o.store(at, sum / total);
+    }
+}
+
+#[test]
+fn attention_whose_sums_take_a_tile_in_rows() {
+    for [s, t, d] in [[16, 32, 40], [33, 16, 17], [5, 24, 64]] {
+        three_ways!(
+            ThreeWays,
+            attention_with_drift,
+            |fill| [&fill.tensor(1, [s, d]), &fill.tensor(2, [t, d]), &fill.tensor(3, [s, d])],
+            [s, d],
+            f32
+        );
+    }
+}
+
 #[test]
 fn attention_that_keeps_its_weights() {
     for [s, t, d] in [[32, 64, 16], [17, 70, 9], [16, 300, 8], [5, 1, 3]] {

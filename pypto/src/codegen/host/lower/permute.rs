@@ -187,7 +187,7 @@ fn scatter<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState
 /// Sorts rows by a network of vectors.
 fn sort_rows(l: &mut Lowering<'_>, b: &mut Builder<'_>, x: &Access, out: &Access, ty: &TileType, width: i64) {
     let vectors = sort::vectors(b, width);
-    let pairs = vectors * b.lanes() as i64;
+    let pairs = vectors.saturating_mul(b.lanes() as i64);
     let [keys, indices] = [0, 1].map(|_| l.take_slot(b, DType::I32, &[pairs]));
     let (rows, length) = split_last(l.extents(b, &ty.valid));
     let network = sort::Network { keys: keys.base, indices: indices.base, vectors };

@@ -65,7 +65,9 @@ impl TurnedGroup<'_> {
         }
         let mixed = self.nodes.iter().zip(&self.plan.needed).any(|(node, needed)| *needed && self.is_read_in_rows(b, node))
             || self.sinks.iter().any(|sink| matches!(sink, Sink::Store { node, access } if !self.nodes[*node].narrow && is_in_rows(b, access)));
-        let alone = self.plan.segments.len() == 1 && self.plan.segments[0].reductions.is_empty();
+        // What belongs to a row is written once, so it must not be visited for each range of columns.
+        let wide = self.sinks.iter().all(|sink| !self.nodes[sink.node()].narrow);
+        let alone = wide && self.plan.segments.len() == 1 && self.plan.segments[0].reductions.is_empty();
         if !(mixed && alone) {
             return self.emit_columns(b, [None; 2]);
         }
