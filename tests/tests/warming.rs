@@ -61,5 +61,5 @@ fn calls_find_what_was_warmed() {
     // Arguments that do not fit are told as a call tells them.
     let wrong = TensorSpec::new(DType::F32, [5]);
     let error = raised.warm(&(wrong.clone(), 3i64, wrong)).unwrap_err();
-    assert!(error.to_string().contains("raised"), "{error}");
+    assert!(error.to_string().contains("dimension 0 of `x` must be 4, got 5"), "{error}");
 }

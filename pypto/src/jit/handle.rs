@@ -116,13 +116,13 @@ pub trait JitFn<Marker> {
         Compiled::new(self.ir(), Self::Types::DTYPES, None, &samples.samples(), config)
     }
 
-    /// The kernel and what it will be called with, for [`pypto::warm`](crate::warm).
+    /// The kernel and what it will be called with, for [`pypto::warm`](crate::warm()).
     fn for_arguments<S: Samples + ?Sized>(&self, samples: &S) -> Upcoming {
         Upcoming::new(self.ir(), Self::Types::DTYPES, None, samples.samples())
     }
 
     /// Compiles ahead of the first call with such arguments, or loads the kernel from the cache on disk, so that the call
-    /// finds it in memory. [`pypto::warm`](crate::warm) does several kernels at the same time.
+    /// finds it in memory. [`pypto::warm`](crate::warm()) does several kernels at the same time.
     ///
     /// # Errors
     /// As the call: arguments that do not fit, what is wrong in the kernel.

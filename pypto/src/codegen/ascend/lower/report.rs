@@ -4,13 +4,14 @@ use super::tile::Tile;
 use super::{Held, Lowering, Outcome};
 use crate::codegen::ascend::dialect::{Kind, Value};
 use crate::ir::report::site_number;
-use crate::ir::{Op, Type, ValueId};
+use crate::ir::{DType, Op, Type, ValueId};
 
 impl Lowering<'_> {
     pub(super) fn report(&mut self, op: &Op) -> Outcome<()> {
         let mut values = Vec::new();
         for operand in &op.operands {
             values.push(match self.source.ty(*operand) {
+                Type::Tile(ty) if ty.dtype == DType::Bool => return Err(self.refuse(op, "of masks")),
                 Type::Tile(_) => self.shown_tile(*operand)?,
                 Type::Tensor(_) => self.shown_tensor(op, *operand)?,
                 _ => self.scalar(*operand)?,
