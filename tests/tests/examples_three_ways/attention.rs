@@ -114,7 +114,7 @@ fn attention_with_drift(
             let weights = (scores - scores.row_max()).exp();
             let decay = weights.row_sum() * 0.125;
             sum = sum * decay + step;
-            total = total * decay;
+            total *= decay;
             sum += matmul(weights, keys);
         }
         o.store(at, sum / total);
