@@ -239,14 +239,15 @@ impl Lowering<'_> {
     pub(super) fn turned_first_column(&mut self, rows: Value, shape: &Tile) -> Outcome<Tile> {
         let ty = self.tile_ty(rows)?;
         let whole = [self.index(ty.rows), self.index(ty.cols)];
-        let input = self.with_valid(rows, whole)?;
+        let (zero, one, count) = (self.index(0), self.index(1), shape.valid[0]);
+        // Nothing but the column was written.
+        let input = self.with_valid(rows, [count, one])?;
         let scratch = self.alloc_rows("scratch", ty.dtype, ty.rows, ty.cols, whole);
-        let turned = self.alloc_rows(&shape.name, ty.dtype, ty.cols, ty.rows, [whole[1], whole[0]]);
+        let turned = self.alloc_rows(&shape.name, ty.dtype, ty.cols, ty.rows, [one, count]);
         self.tile_op(TileOp::Transpose, &[input, scratch], turned);
-        let (zero, one) = (self.index(0), self.index(1));
-        let row = self.alloc_rows(&shape.name, ty.dtype, 1, ty.rows, [one, whole[0]]);
-        let from = self.window(turned, [zero, zero], [1, ty.rows], [one, whole[0]])?;
-        let to = self.window(row, [zero, zero], [1, ty.rows], [one, whole[0]])?;
+        let row = self.alloc_rows(&shape.name, ty.dtype, 1, ty.rows, [one, count]);
+        let from = self.window(turned, [zero, zero], [1, ty.rows], [one, count])?;
+        let to = self.window(row, [zero, zero], [1, ty.rows], [one, count])?;
         self.tile_op(TileOp::Move, &[from], to);
         debug_assert_eq!(self.tile_ty(row)?.outer, Order::Row);
         let column = self.row_as_column(row, shape.valid[0])?;
