@@ -195,7 +195,6 @@ impl Problem {
     }
 }
 
-#[allow(dead_code)]
 fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let zero = b.index(0);
     let empty = b.cmp(Cmp::Eq, p.k, zero);
