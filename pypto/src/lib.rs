@@ -14,6 +14,7 @@ pub mod ir;
 pub mod jit;
 pub mod kernels;
 pub mod language;
+mod memory;
 pub mod ops;
 pub mod passes;
 pub mod prelude;

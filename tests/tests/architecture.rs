@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules of `pypto` from the lowest layer to the highest, as in the table of docs/ARCHITECTURE.md.
 const LAYERS: &[&[&str]] = &[
-    &["config", "staged"],
+    &["config", "staged", "memory"],
     &["diagnostics"],
     &["ir", "ops"],
     &["language"],

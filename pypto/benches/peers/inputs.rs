@@ -17,15 +17,13 @@ fn uniform(seed: u64) -> impl FnMut() -> f32 {
 pub fn normal<const R: usize>(shape: [i64; R], seed: u64) -> Tensor<f32, R> {
     let mut next = uniform(seed);
     let mut element = || (next() + next() + next() + next() - 2.0) * 3f32.sqrt();
-    let count: i64 = shape.iter().product();
-    Tensor::from_vec((0..count).map(|_| element()).collect(), shape)
+    Tensor::from_fn(shape, |_| element())
 }
 
 /// Integers in `0..limit`.
 pub fn integers<const R: usize>(shape: [i64; R], limit: i32, seed: u64) -> Tensor<i32, R> {
     let mut next = uniform(seed);
-    let count: i64 = shape.iter().product();
-    Tensor::from_vec((0..count).map(|_| ((next() * limit as f32) as i32).min(limit - 1)).collect(), shape)
+    Tensor::from_fn(shape, |_| ((next() * limit as f32) as i32).min(limit - 1))
 }
 
 /// The elements of a row of a matrix, in f64.

@@ -8,8 +8,8 @@ mod kernel;
 mod storage;
 mod view;
 
+pub use crate::memory::ALIGNMENT;
 pub use construct::{Extent, TensorError};
-pub use storage::ALIGNMENT;
 pub use view::{View, ViewMut};
 
 use std::marker::PhantomData;

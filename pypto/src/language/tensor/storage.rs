@@ -8,21 +8,21 @@
 //!
 //! All `unsafe` of the language is in this file.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::memory::Block;
 use crate::ops::reference::{Element, Error, Memory, Shape};
-
-/// Alignment of memory that tensors allocate: a cache line, and the widest vector.
-pub const ALIGNMENT: usize = 64;
 
 /// Where a buffer's memory came from, and so how it goes.
 enum Owner {
-    Aligned(Layout),
-    Vec { capacity: usize },
+    /// Frees itself.
+    Block(#[expect(dead_code, reason = "kept for its drop")] Block),
+    Vec {
+        capacity: usize,
+    },
     Borrowed,
 }
 
@@ -45,11 +45,9 @@ unsafe impl<T: Send + Sync> Sync for Buffer<T> {}
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         match self.owner {
-            // SAFETY: allocated with this layout in `Storage::zeroed`; elements need no drop.
-            Owner::Aligned(layout) => unsafe { dealloc(self.first.as_ptr().cast(), layout) },
             // SAFETY: the parts of the vector taken over in `Storage::from_vec`.
             Owner::Vec { capacity } => drop(unsafe { Vec::from_raw_parts(self.first.as_ptr(), self.len, capacity) }),
-            Owner::Borrowed => {}
+            Owner::Block(_) | Owner::Borrowed => {}
         }
     }
 }
@@ -72,10 +70,9 @@ impl<T: Element> Storage<T> {
         if size == 0 {
             return Some(Storage::from_vec(Vec::new()));
         }
-        let layout = Layout::from_size_align(size, ALIGNMENT).ok()?;
-        // SAFETY: the size is not zero. Zero bits are a value of every element type.
-        let first = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Storage::new(first.cast(), len, Owner::Aligned(layout)))
+        // Zero bits are a value of every element type.
+        let block = Block::zeroed(size)?;
+        Some(Storage::new(block.start().cast(), len, Owner::Block(block)))
     }
 
     /// Takes over the vector's memory.
