@@ -59,7 +59,7 @@ impl Block {
             return Some(Block::empty());
         }
         #[cfg(target_os = "linux")]
-        if size >= 2 * LARGE_PAGE {
+        if size >= LARGE_PAGE {
             return Block::mapped(size);
         }
         let layout = Layout::from_size_align(size, ALIGNMENT).ok()?;

@@ -1,14 +1,16 @@
 //! The column loop: a vector at a time, with reductions in the order of the numeric contract.
 //!
 //! A reduction has 32 partial results, element j in partial j mod 32: 32 / W vectors, of which vector k takes every (32 / W)-th vector of the
-//! row. A light body is written once for each of them; a heavy one (exp and its like) is written once and the partial results rotate through
-//! the carried values, because several copies of it would not fit the registers. Every loop of reductions covers whole groups of 32 elements,
-//! so the rotation always ends where it began.
+//! row. The body is written once for each of them, unless it is so heavy that its copies would be too much code: then it is written once and
+//! the partial results rotate through the carried values. Every loop of reductions covers whole groups of 32 elements, so the rotation always
+//! ends where it began.
 
 use crate::codegen::host::lir::{Builder, Cmp, Value};
 
-/// Bodies at least this heavy are not unrolled.
-const HEAVY: u32 = 8;
+/// Bodies without reductions that are at least this heavy (exp and its like) keep the machine busy without being unrolled.
+pub(super) const HEAVY: u32 = 8;
+/// Bodies with reductions are not unrolled from this weight on. Below it, the copies cost less than moving the partial results.
+const TOO_HEAVY: u32 = 64;
 
 /// Body of a column loop: gets the index of the first lane, the mask of lanes inside (`None` for all) and one vector of partial results for
 /// each reduction; gives the next partial results.
@@ -22,7 +24,8 @@ pub(super) fn column_loop(
     partials: &[Vec<Value>],
     body: &mut Body<'_>,
 ) -> Vec<Vec<Value>> {
-    let (group, heavy) = (b.partials(), weight >= HEAVY);
+    let group = b.partials();
+    let heavy = weight >= if partials.is_empty() { HEAVY } else { TOO_HEAVY };
     let unroll = match (partials.is_empty(), heavy) {
         (false, _) => group,
         (true, true) => 1,

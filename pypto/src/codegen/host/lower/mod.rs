@@ -10,6 +10,7 @@
 //! The result computes bit for bit what the interpreter computes; every reduction and product has a fixed order of operations.
 
 mod access;
+mod ahead;
 mod block;
 mod build;
 mod cast;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::access::{Access, Cursor, Memory, Row, computing};
+use super::ahead;
 use super::column_reduce;
 use super::columns::column_loop;
 use super::elementwise::{self, Check};
@@ -138,11 +139,13 @@ impl RowGroup<'_> {
             })
             .collect();
         let partials: Vec<Vec<Value>> = segment.reductions.iter().map(|&r| self.initial_partials(b, r)).collect();
+        let ahead = ahead::streams(b, self, state.rows, level);
         let rows = state.rows;
         let shared: &RowState<'_> = state;
         let partials = column_loop(b, self.columns, segment.weight, &partials, &mut |b, column, mask, partials| {
             let at = Cursor { rows, column, columns: self.columns, mask };
             let mut lanes = Lanes { at, segment: level, wide: HashMap::new() };
+            ahead.iter().for_each(|stream| stream.fetch(b, column));
             let next = self.reduce_step(b, shared, &mut lanes, segment, partials);
             self.write_step(b, shared, &mut lanes, segment, &scatters);
             next
