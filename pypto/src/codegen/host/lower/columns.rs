@@ -1,15 +1,15 @@
 //! The column loop: a vector at a time, with reductions in the order of the numeric contract.
 //!
 //! A reduction has 32 partial results, element j in partial j mod 32: 32 / W vectors, of which vector k takes every (32 / W)-th vector of the
-//! row. The body is written once for each of them, unless it is so heavy that its copies would be too much code: then it is written once and
-//! the partial results rotate through the carried values. Every loop of reductions covers whole groups of 32 elements, so the rotation always
+//! row. The body is written once for each of them, unless it is so heavy that its copies would not fit the registers: then it is written once
+//! and the partial results rotate through the carried values. Every loop of reductions covers whole groups of 32 elements, so the rotation always
 //! ends where it began.
 
 use crate::codegen::host::lir::{Builder, Cmp, Value};
 
-/// Bodies without reductions that are at least this heavy (exp and its like) keep the machine busy without being unrolled.
+/// Bodies at least this heavy (exp and its like) are chains so long that two of them must be woven for the processor to see both.
 pub(super) const HEAVY: u32 = 8;
-/// Bodies with reductions are not unrolled from this weight on. Below it, the copies cost less than moving the partial results.
+/// Bodies are written once from this weight on: two would not fit the registers.
 const TOO_HEAVY: u32 = 64;
 
 /// Body of a column loop: gets the index of the first lane, the mask of lanes inside (`None` for all) and one vector of partial results for
@@ -25,35 +25,51 @@ pub(super) fn column_loop(
     body: &mut Body<'_>,
 ) -> Vec<Vec<Value>> {
     let group = b.partials();
-    let heavy = weight >= if partials.is_empty() { HEAVY } else { TOO_HEAVY };
-    let unroll = match (partials.is_empty(), heavy) {
-        (false, _) => group,
-        (true, true) => 1,
-        (true, false) => 4,
+    let rotates = !partials.is_empty() && weight >= TOO_HEAVY;
+    let unroll = match partials.is_empty() {
+        false => group,
+        true if weight >= TOO_HEAVY => 1,
+        true if weight >= HEAVY => 2,
+        true => 4,
     };
     let step = (unroll * b.lanes()) as i64;
     let middle = whole_groups(b, end, step);
-    let lanes = b.lanes() as i64;
     let flat = partials.concat();
-    let flat = if heavy || unroll == 1 {
+    let flat = if rotates || unroll == 1 {
         rotating(b, middle, None, &flat, group, body)
     } else {
         let (zero, step) = (b.index(0), b.index(step));
-        b.for_loop(zero, middle, step, &flat, |b, index, flat| {
-            let mut next = flat.to_vec();
-            for k in 0..unroll {
-                let offset = b.index(k as i64 * lanes);
-                let at = b.add(index, offset);
-                let mine: Vec<Value> = flat.iter().skip(k).step_by(unroll).copied().collect();
-                for (r, value) in body(b, at, None, &mine).into_iter().enumerate() {
-                    next[r * unroll + k] = value;
-                }
-            }
-            next
-        })
+        b.for_loop(zero, middle, step, &flat, |b, index, flat| copies(b, index, unroll, weight, flat, body))
     };
     let flat = rest(b, middle, end, step, &flat, group, body);
     flat.chunks(group.max(1)).take(partials.len()).map(<[Value]>::to_vec).collect()
+}
+
+/// The body for `unroll` vectors from a column on; two copies of a heavy one are woven.
+fn copies(
+    b: &mut Builder<'_>,
+    column: Value,
+    unroll: usize,
+    weight: u32,
+    flat: &[Value],
+    body: &mut Body<'_>,
+) -> Vec<Value> {
+    let lanes = b.lanes() as i64;
+    let (mut next, mut previous) = (flat.to_vec(), 0);
+    for k in 0..unroll {
+        let start = b.position();
+        let offset = b.index(k as i64 * lanes);
+        let at = b.add(column, offset);
+        let mine: Vec<Value> = flat.iter().skip(k).step_by(unroll).copied().collect();
+        for (r, value) in body(b, at, None, &mine).into_iter().enumerate() {
+            next[r * unroll + k] = value;
+        }
+        if k % 2 == 1 && weight >= HEAVY {
+            b.interleave(previous, start);
+        }
+        previous = start;
+    }
+    next
 }
 
 /// The largest multiple of `step` that is not above `end`, at least 0.

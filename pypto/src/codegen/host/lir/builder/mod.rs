@@ -7,6 +7,7 @@
 mod arith;
 mod control;
 mod convert;
+mod interleave;
 mod memory;
 mod reduce;
 
