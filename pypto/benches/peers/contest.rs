@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::peer::Peer;
-use crate::timing::slice;
 use crate::workload::Workload;
 
 /// A measured row. Times are seconds a call.
@@ -90,7 +89,7 @@ pub fn measure(
 ) -> Result<Row, pypto::Error> {
     let threads = machine.threads;
     let mut own = (workload.prepare)(threads)?;
-    (own.call)()?;
+    own.call.once()?;
     let error = (own.error)();
     let mut opponents: Vec<Opponent> = Vec::new();
     for peer in peers {
@@ -101,7 +100,7 @@ pub fn measure(
     let (mut ours, mut theirs): (Vec<f64>, Vec<(String, Vec<f64>)>) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         pause(threads);
-        ours.extend(slice(threads, budget / ROUNDS, &mut own.call)?);
+        ours.extend(own.call.samples(threads, budget / ROUNDS)?);
         for opponent in &mut opponents {
             opponent.names.retain(|name| {
                 pause(threads);

@@ -25,6 +25,12 @@ use machine::Machine;
 use peer::Peer;
 
 fn main() -> ExitCode {
+    if let Some(answer) = workloads::first_call::answer(std::env::args().skip(1)) {
+        return match writeln!(std::io::stdout(), "{answer}") {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
         Err(message) => return fail(&format!("{message}\n\n{USAGE}")),

@@ -6,7 +6,6 @@ use pypto::jit::Result;
 
 use crate::machine::Machine;
 use crate::plot::{Plot, Series};
-use crate::timing::slice;
 use crate::workload::{Prepared, Work};
 use crate::workloads::{activation, attention, normalization, product};
 
@@ -75,7 +74,7 @@ fn plot(family: &Family, machines: &[Machine], budget: Duration) -> Result<Plot>
         let (mut measured, mut limits) = (Vec::new(), Vec::new());
         for bytes in SIZES {
             let Point { mut prepared, work, elements } = (family.at)(machine.threads, bytes)?;
-            let samples = slice(machine.threads, budget / 2, &mut prepared.call)?;
+            let samples = prepared.call.samples(machine.threads, budget / 2)?;
             let best = samples.into_iter().fold(f64::INFINITY, f64::min);
             measured.push((bytes as f64, best / elements as f64 * 1e9));
             limits.push((bytes as f64, machine.limit(&work).0 / elements as f64 * 1e9));

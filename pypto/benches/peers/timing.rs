@@ -29,7 +29,7 @@ pub fn slice<E>(threads: usize, length: Duration, mut call: impl FnMut() -> Resu
 }
 
 /// CPU time of all threads of this process.
-fn process_time() -> Duration {
+pub fn process_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: fills the structure that it is given.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };

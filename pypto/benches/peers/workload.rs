@@ -4,6 +4,9 @@ use pypto::jit::Result;
 use pypto::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crate::timing::slice;
 
 /// The work that the mathematics demands: what no implementation can do without.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,9 +45,40 @@ pub struct Workload {
 
 /// A kernel that is ready to run.
 pub struct Prepared {
-    pub call: Box<dyn FnMut() -> Result<()>>,
+    pub call: Call,
     /// The error of the last call's result against f64, as a share of the largest exact value.
     pub error: Box<dyn Fn() -> f64>,
+}
+
+/// What a sample is made of.
+pub enum Call {
+    /// Calls, which are timed.
+    Timed(Box<dyn FnMut() -> Result<()>>),
+    /// Something that times itself: it gives seconds.
+    Measured(Box<dyn FnMut() -> Result<f64>>),
+}
+
+impl Call {
+    /// Calls once.
+    pub fn once(&mut self) -> Result<()> {
+        match self {
+            Call::Timed(call) => call(),
+            Call::Measured(measure) => measure().map(drop),
+        }
+    }
+
+    /// Calls for about that long, at least once; seconds a call of each sample.
+    pub fn samples(&mut self, threads: usize, length: Duration) -> Result<Vec<f64>> {
+        let measure = match self {
+            Call::Timed(call) => return slice(threads, length, call),
+            Call::Measured(measure) => measure,
+        };
+        let (start, mut samples) = (Instant::now(), Vec::new());
+        while samples.is_empty() || start.elapsed() < length {
+            samples.push(measure()?);
+        }
+        Ok(samples)
+    }
 }
 
 /// At most so many rows of a result are compared.
@@ -74,7 +108,8 @@ pub fn prepared<T: Element + Into<f64>, const R: usize>(
         }
         worst / largest
     };
-    Prepared { call: Box::new(move || call(&mut output.borrow_mut())), error: Box::new(error) }
+    let call = Call::Timed(Box::new(move || call(&mut output.borrow_mut())));
+    Prepared { call, error: Box::new(error) }
 }
 
 /// The first rows, the last, and some between.

@@ -3,12 +3,14 @@
 
 pub mod activation;
 pub mod attention;
+pub mod first_call;
 mod movement;
 pub mod normalization;
 mod order;
 pub mod product;
 mod reduction;
 mod small_call;
+mod transformer;
 
 use crate::workload::Workload;
 
@@ -22,7 +24,9 @@ pub fn all() -> Vec<Workload> {
         reduction::workloads(),
         movement::workloads(),
         order::workloads(),
+        transformer::workloads(),
         small_call::workloads(),
+        first_call::workloads(),
     ]
     .into_iter()
     .flatten()

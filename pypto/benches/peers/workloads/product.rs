@@ -52,7 +52,7 @@ fn work(m: i64, k: i64, n: i64, size: f64) -> Work {
 }
 
 #[pypto::jit]
-fn product(
+pub fn product(
     #[shape(M, K)] a: &Tensor<f32, 2>,
     #[shape(K, N)] b: &Tensor<f32, 2>,
     #[out]
