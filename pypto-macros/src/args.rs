@@ -301,12 +301,20 @@ fn arguments_of(input: &DeriveInput, fields: &[Field], passed: Passed) -> TokenS
 fn sample(input: &DeriveInput, fields: &[Field]) -> TokenStream {
     let name = &input.ident;
     let (generics, arguments, clause) = input.generics.split_for_impl();
-    let names = fields.iter().map(|f| &f.name);
+    let names: Vec<&Ident> = fields.iter().map(|f| &f.name).collect();
     quote! {
         impl #generics ::pypto::jit::Sample for #name #arguments #clause {
             #[allow(unused_variables)]
             fn append(&self, samples: &mut ::std::vec::Vec<::pypto::jit::ArgumentSpec>) {
                 #(::pypto::jit::Sample::append(&self.#names, samples);)*
+            }
+
+            #[allow(unused_variables)]
+            fn append_contents<'sample>(
+                &'sample self,
+                contents: &mut ::std::vec::Vec<::std::option::Option<&'sample dyn ::pypto::jit::Content>>,
+            ) {
+                #(::pypto::jit::Sample::append_contents(&self.#names, contents);)*
             }
         }
     }

@@ -7,4 +7,4 @@ pub use crate::language::intrinsics::*;
 pub use crate::language::loops::{grid, parallel, pipeline, range, spmd, tiles, unroll};
 pub use crate::language::tile::{matmul, matmul_bias, select};
 pub use crate::language::{At, Element, Round, Tensor, Tile, View, ViewMut, bf16, f16, scope};
-pub use crate::{checkpoint, comptime, device_assert, meta, static_assert, static_print};
+pub use crate::{checkpoint, comptime, device_assert, meta, space, static_assert, static_print};

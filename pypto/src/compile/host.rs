@@ -1,14 +1,16 @@
 //! Compilation for the host: its passes, then code for every kernel, in parallel.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::engine::{Engine, engine};
 use super::error::CompileError;
 use super::hints::{CopyWatch, Hint, copies};
+use super::parallel::in_parallel;
 use super::profile::Stage;
 use super::progress::{Progress, StepKind, Steps};
+use super::room::with_room;
 use super::settings::{Output, Settings};
 use crate::artifact::{HostExecutable, HostKernel, KernelCode, Site};
 use crate::codegen::host::compile::{CompileError as CodegenError, compile_text, llvm_text};
@@ -147,7 +149,8 @@ pub fn rebuild(
     let listed = settings.output != Output::None;
     let kernels_to_make = kernels(&program);
     let steps = Steps::new(progress, StepKind::Kernel, kernels_to_make.len());
-    let outcomes = in_parallel(&kernels_to_make, |kernel| {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let outcomes = in_parallel(&kernels_to_make, cores, |kernel| {
         let outcome = compile_kernel(kernel, engine, listed, reuse);
         steps.done(&kernel.name);
         outcome
@@ -172,33 +175,6 @@ pub fn kernels(program: &Program) -> Vec<&Function> {
     all.filter(|(index, _)| *index != program.entry).map(|(_, function)| function).collect()
 }
 
-/// Applies `f` to every kernel, on as many threads as pays; results in order.
-fn in_parallel<R: Send>(kernels: &[&Function], f: impl Fn(&Function) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(kernels.len());
-    if threads <= 1 {
-        return kernels.iter().map(|kernel| f(kernel)).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(kernels.len()));
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(kernel) = kernels.get(index) else { return };
-            let result = f(kernel);
-            results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, result));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
 /// What became of one kernel.
 struct Outcome {
     kernel: HostKernel,
@@ -216,7 +192,7 @@ fn compile_kernel(
     let mut stage = Stage::new(format!("kernel_codegen:{}", function.name), Duration::ZERO);
     let start = Instant::now();
     let mut timed = |name: &str, since: Instant| stage.children.push(Stage::new(name, since.elapsed()));
-    let made = machine_code(function, engine, listed, reuse, &mut timed)?;
+    let made = with_room(function, || machine_code(function, engine, listed, reuse, &mut timed))?;
     stage.duration = start.elapsed();
     Ok(match made {
         Made::Native(kernel, listing) => Outcome { kernel, fallback: None, listing, stage },
@@ -299,7 +275,7 @@ const INTERPRETED_COST: f64 = 100_000.0;
 
 /// What lowering makes of every kernel, and why it makes nothing of one.
 pub fn lowered(program: &Program, target: Target) -> Vec<(&Function, Result<LoweredKernel, Diagnostic>)> {
-    kernels(program).into_iter().map(|kernel| (kernel, lower::lower(kernel, target))).collect()
+    kernels(program).into_iter().map(|kernel| (kernel, with_room(kernel, || lower::lower(kernel, target)))).collect()
 }
 
 /// The LIR of every kernel as text.
@@ -307,7 +283,7 @@ pub fn lowered(program: &Program, target: Target) -> Vec<(&Function, Result<Lowe
 /// # Errors
 /// The first kernel that cannot be lowered.
 pub fn lir_text(program: &Program, target: Target) -> Result<String, Diagnostic> {
-    let modules = kernels(program).into_iter().map(|kernel| lower::lower(kernel, target));
+    let modules = kernels(program).into_iter().map(|kernel| with_room(kernel, || lower::lower(kernel, target)));
     modules.map(|lowered| lowered.map(|kernel| print_module(&kernel.module))).collect()
 }
 
@@ -318,7 +294,7 @@ pub fn lir_text(program: &Program, target: Target) -> Result<String, Diagnostic>
 pub fn llvm_text_of(program: &Program, target: Target) -> Result<String, CompileError> {
     let mut text = String::new();
     for kernel in kernels(program) {
-        let lowered = lower::lower(kernel, target).map_err(Diagnostics::from)?;
+        let lowered = with_room(kernel, || lower::lower(kernel, target)).map_err(Diagnostics::from)?;
         text += &llvm_text(&lowered.module).map_err(|error| CompileError::Internal(error.to_string()))?;
     }
     Ok(text)

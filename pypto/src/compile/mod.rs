@@ -12,8 +12,10 @@ pub mod engine;
 pub mod error;
 pub mod hints;
 pub mod host;
+pub(crate) mod parallel;
 pub mod profile;
 pub mod progress;
+mod room;
 pub mod settings;
 
 pub use driver::{Compilation, compile, compile_entries, compile_specialization, compile_watched, lower};

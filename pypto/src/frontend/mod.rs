@@ -9,7 +9,7 @@ pub mod instantiate;
 pub mod specialization;
 pub mod static_print;
 pub mod structs;
-mod suggest;
+pub(crate) mod suggest;
 
 pub use instantiate::{describe, instantiate};
 pub use specialization::{ArgumentSpec, ParamSpec, Specialization, Strides};

@@ -11,9 +11,12 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::check::{check_sizes, loc};
+use super::compiled;
 use super::events::{self, Event, Origin};
 use super::key::{Component, Key};
 use super::meta::MetaValues;
+use super::output::Output;
+use super::site::CallSite;
 use super::variant::Variant;
 use crate::artifact::{CompiledProgram, packed};
 use crate::codegen::host::emit_llvm::EMITTER_VERSION;
@@ -26,7 +29,9 @@ use crate::ir::DType;
 use crate::ir::report::observer::is_recording;
 use crate::language::argument::Argument;
 use crate::runtime::error::{Error, Result};
+use crate::runtime::pool::thread_count;
 use crate::runtime::program::HostProgram;
+use crate::runtime::recording::Execution;
 
 /// From this many variants of a kernel on, each further power of two is worth a warning.
 const MANY_VARIANTS: usize = 16;
@@ -79,6 +84,35 @@ pub fn find(
     let settings = Settings::of_calls()?;
     let key = key(function, types, meta, &samples, &settings)?;
     find_or_make(function, hash, key, &settings)
+}
+
+/// Runs the variant for a call, which the call site may know already.
+///
+/// # Errors
+/// As [`find`]; a run-time check that failed.
+#[inline]
+pub fn call<O: Output>(
+    site: &CallSite,
+    function: &'static Function,
+    types: &[DType],
+    meta: Option<&MetaValues>,
+    arguments: &mut [Argument<'_>],
+) -> Result<O> {
+    let known = site.last().filter(|variant| variant.key.checkpoints == is_recording());
+    if let Some(variant) = known
+        && variant.fits_at_once(function, types, meta, arguments)
+    {
+        return compiled::call_checked(variant, arguments, Execution::on(thread_count()));
+    }
+    let variant = match known {
+        Some(variant) if variant.fits(function, types, meta, arguments) => variant,
+        _ => {
+            let variant = find(function, types, meta, arguments)?;
+            site.set(variant);
+            variant
+        }
+    };
+    compiled::call(variant, arguments, Execution::on(thread_count()))
 }
 
 /// The variant that calls with arguments of such layouts will find, made now if it is not there.

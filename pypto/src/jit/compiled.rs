@@ -20,7 +20,8 @@ use crate::frontend::generic::Function;
 use crate::frontend::instantiate::instantiate;
 use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::{DType, Program};
-use crate::language::argument::{Argument, CallArguments, byte_size};
+use crate::language::DynamicTensor;
+use crate::language::argument::{Argument, ArgumentList, CallArguments, byte_size};
 use crate::runtime::dispatch::{observed, result_extents};
 use crate::runtime::error::{Error, ErrorKind, Result};
 use crate::runtime::recording::Execution;
@@ -172,14 +173,48 @@ pub(super) fn call<O: Output>(
     execution: Execution<'_>,
 ) -> Result<O> {
     check_memory(variant.function, arguments, &variant.equal).map_err(Error::call)?;
+    call_checked(variant, arguments, execution)
+}
+
+/// As [`call`], for arguments of which `fits_at_once` has told that they fit and lie as a call wants them.
+#[inline]
+pub(super) fn call_checked<O: Output>(
+    variant: &Variant,
+    arguments: &mut [Argument<'_>],
+    execution: Execution<'_>,
+) -> Result<O> {
     if O::COUNT == 0 {
         let nothing = O::allocate(&[]).ok_or_else(|| Error::internal("nothing cannot be allocated"))?;
         // SAFETY: `fits` compared element types, ranks and extents with those compiled for; `check_memory` found every
-        // tensor contiguous, accessible and apart from those that are written.
+        // tensor contiguous, accessible and apart from those that are written. `fits_at_once` does both.
         unsafe { variant.host.call(arguments, execution) }?;
         return Ok(nothing);
     }
     call_returning(variant, arguments, execution)
+}
+
+/// As [`call`], for the arguments of any kernel: what it returns comes as tensors whose types are values.
+pub(super) fn call_dynamic(
+    variant: &Variant,
+    arguments: &[Argument<'_>],
+    execution: Execution<'_>,
+) -> Result<Vec<DynamicTensor>> {
+    if !variant.fits_arguments(arguments) {
+        return Err(Error::internal(format!("`{}` was not compiled for these arguments", variant.function.name.name)));
+    }
+    check_memory(variant.function, arguments, &variant.equal).map_err(Error::call)?;
+    let entry = variant.host.program().entry_function();
+    let mut output = Vec::new();
+    for (param, (dims, dtype)) in entry.params.iter().filter(|p| p.returned).zip(result_extents(entry, arguments)?) {
+        let rank = entry.ty(param.value).as_tensor().map_or(0, |ty| ty.dims.len());
+        output.push(DynamicTensor::zeros(dtype, &dims[..rank]).map_err(|error| Error::host(error.to_string()))?);
+    }
+    let mut all: ArgumentList<'_> = arguments.iter().copied().collect();
+    all.extend(output.iter_mut().map(DynamicTensor::as_argument_mut));
+    // SAFETY: as in `call`; the returned tensors are new, and have the extents that the program states.
+    unsafe { variant.host.call(&all, execution) }?;
+    drop(all);
+    Ok(output)
 }
 
 fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<O> {

@@ -10,25 +10,24 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::cache;
-use super::compiled::{Compiled, call, lower, unlowered};
+use super::compiled::{Compiled, lower, unlowered};
 use super::explain::{Explanation, explain};
 use super::key::Key;
 use super::meta::MetaValues;
 use super::output::Output;
 use super::sample::Samples;
 use super::site::CallSite;
+use super::tune::{Space, TuneOptions, Tuned, tune};
 use super::warm::{Upcoming, warm};
 use crate::compile::Settings;
 use crate::config::RunConfig;
 use crate::frontend::generic::{self, Callable, Callee};
-use crate::ir::report::observer::{as_one_call, is_recording};
+use crate::ir::report::observer::as_one_call;
 use crate::ir::{self, DType};
 use crate::language::argument::Argument;
 use crate::language::arity::for_each_arity;
 use crate::language::{Element, scope};
 use crate::runtime::error::Result;
-use crate::runtime::pool::thread_count;
-use crate::runtime::recording::Execution;
 
 /// A kernel that ran: `K` is its companion type, `G` its type arguments, `O` the tensors that it returned.
 pub struct Launched<K, G = (), O = ()> {
@@ -158,6 +157,55 @@ pub trait JitFn<Marker> {
         explain(self.ir(), Self::Types::DTYPES, None, &samples.samples())
     }
 
+    /// Which values of `meta(..)` parameters and `#[spec]` scalars make calls with such arguments fastest: compiles every
+    /// combination, several at the same time, checks that all give the same within the tolerance, and times them in turn.
+    /// Tensors with elements are what the trials read; nothing that is given is written. Where there are none - meta tensors,
+    /// a [`TensorSpec`](super::TensorSpec) - numbers are made up, integers between 0 and 3.
+    ///
+    /// The choice is kept in the cache on disk, for this kernel, CPU and number of threads and for arguments about as large:
+    /// the next run of the program finds it. See [`Tuned`] for how it is used.
+    ///
+    /// # Errors
+    /// [`TuneError`](super::TuneError) in [`ErrorKind::Tune`](super::ErrorKind::Tune): a space that means nothing for the
+    /// kernel, or of which nothing works. Arguments that do not fit, as a call tells them.
+    ///
+    /// ```
+    /// use pypto::prelude::*;
+    ///
+    /// #[pypto::jit(meta(TM = 64))]
+    /// fn softmax(#[shape(M, N)] x: &Tensor<f32, 2>, #[out] #[shape(M, N)] y: &mut Tensor<f32, 2>) {
+    ///     for at in tiles([M, N], [TM, N]) {
+    ///         let t = x.load(at);
+    ///         let e = (t - t.row_max()).exp();
+    ///         y.store(at, e / e.row_sum());
+    ///     }
+    /// }
+    ///
+    /// let (x, mut y) = (Tensor::full([64, 128], 1.0f32), Tensor::zeros([64, 128]));
+    /// let tuned = softmax.tune(space! { TM: [8, 64] }, &(&x, &y))?;
+    /// println!("{tuned}");
+    /// tuned.call((&x, &mut y))?;
+    /// softmax.with(tuned.meta())(&x, &mut y)?; // the same
+    /// # assert_eq!(y.as_slice()[0], 1.0 / 128.0);
+    /// # Ok::<(), pypto::Error>(())
+    /// ```
+    fn tune<S: Samples + ?Sized>(&self, space: Space, samples: &S) -> Result<Tuned<Self::Output>> {
+        self.tune_with(space, samples, &TuneOptions::new())
+    }
+
+    /// As [`JitFn::tune`], with other limits and tolerances.
+    ///
+    /// # Errors
+    /// As [`JitFn::tune`].
+    fn tune_with<S: Samples + ?Sized>(
+        &self,
+        space: Space,
+        samples: &S,
+        options: &TuneOptions,
+    ) -> Result<Tuned<Self::Output>> {
+        tune(self.ir(), Self::Types::DTYPES, None, &space, samples, options)
+    }
+
     /// The specialization key for such arguments.
     fn key<S: Samples + ?Sized>(&self, samples: &S) -> Result<Key> {
         cache::key(self.ir(), Self::Types::DTYPES, None, &samples.samples(), &Settings::of_calls()?)
@@ -220,6 +268,16 @@ impl<Signature: ?Sized, K: Callable, G: TypeArguments, O: Output> WithMeta<Signa
     /// As [`JitFn::explain`].
     pub fn explain<S: Samples + ?Sized>(&self, samples: &S) -> Result<Explanation> {
         explain(generic_function::<K>(), G::DTYPES, Some(&self.meta), &samples.samples())
+    }
+
+    /// As [`JitFn::tune`]; the values that were given here stay as they are, unless the space has others.
+    pub fn tune<S: Samples + ?Sized>(&self, space: Space, samples: &S) -> Result<Tuned<O>> {
+        self.tune_with(space, samples, &TuneOptions::new())
+    }
+
+    /// As [`JitFn::tune_with`].
+    pub fn tune_with<S: Samples + ?Sized>(&self, space: Space, samples: &S, options: &TuneOptions) -> Result<Tuned<O>> {
+        tune(generic_function::<K>(), G::DTYPES, Some(&self.meta), &space, samples, options)
     }
 
     /// As [`JitFn::key`].
@@ -307,22 +365,8 @@ pub fn launch<K: Callable, G: TypeArguments, O: Output>(
     site: &'static CallSite,
     arguments: &mut [Argument<'_>],
 ) -> Result<Launched<K, G, O>> {
-    let function = generic_function::<K>();
     let meta = MetaValues::take_current();
-    let meta = meta.as_deref();
-    let variant = match site.last() {
-        Some(variant)
-            if variant.key.checkpoints == is_recording() && variant.fits(function, G::DTYPES, meta, arguments) =>
-        {
-            variant
-        }
-        _ => {
-            let variant = cache::find(function, G::DTYPES, meta, arguments)?;
-            site.set(variant);
-            variant
-        }
-    };
-    call::<O>(variant, arguments, Execution::on(thread_count())).map(Launched::new)
+    cache::call(site, generic_function::<K>(), G::DTYPES, meta.as_deref(), arguments).map(Launched::new)
 }
 
 /// Runs an eager body: the tiles that it makes are freed when it returns.

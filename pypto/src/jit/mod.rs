@@ -14,6 +14,7 @@ pub mod meta;
 pub mod output;
 pub mod sample;
 pub mod site;
+pub mod tune;
 pub mod variant;
 pub mod warm;
 
@@ -24,8 +25,9 @@ pub use handle::{Eager, JitFn, Launched, TypeArguments, eager_meta, eager_scope,
 pub use key::Key;
 pub use meta::MetaValues;
 pub use output::Output;
-pub use sample::{Sample, Samples, TensorSpec};
+pub use sample::{Content, Sample, Samples, TensorSpec};
 pub use site::CallSite;
+pub use tune::{Space, TuneError, TuneOptions, TuneReport, Tuned};
 pub use warm::{Upcoming, warm};
 
 pub use crate::language::argument::CallArguments;

@@ -2,7 +2,8 @@
 
 use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::DType;
-use crate::language::{Element, Tensor};
+use crate::language::argument::Argument;
+use crate::language::{DynamicTensor, Element, Tensor};
 
 /// The element type and extents of a tensor that does not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,32 @@ impl TensorSpec {
 pub trait Sample {
     /// Appends the layout as data; a struct appends that of each field.
     fn append(&self, samples: &mut Vec<ArgumentSpec>);
+
+    /// Appends, for each of these layouts, the tensor where there is one with elements: what `.tune(..)` runs on.
+    fn append_contents<'a>(&'a self, contents: &mut Vec<Option<&'a dyn Content>>) {
+        let mut samples = Vec::new();
+        self.append(&mut samples);
+        contents.extend(samples.iter().map(|_| None));
+    }
+}
+
+/// A tensor with elements, whatever its type.
+pub trait Content {
+    /// The tensor as an argument that is read.
+    fn argument(&self) -> Argument<'_>;
+
+    /// The same elements in memory of their own.
+    fn copy(&self) -> DynamicTensor;
+}
+
+impl<T: Element, const R: usize> Content for Tensor<T, R> {
+    fn argument(&self) -> Argument<'_> {
+        Argument::Tensor(self.to_argument(false))
+    }
+
+    fn copy(&self) -> DynamicTensor {
+        DynamicTensor::from(self)
+    }
 }
 
 impl Sample for TensorSpec {
@@ -39,19 +66,27 @@ impl<T: Element, const R: usize> Sample for Tensor<T, R> {
         let (dims, contiguous) = (self.dims().to_vec(), self.is_contiguous());
         samples.push(ArgumentSpec::Tensor { dtype: T::DTYPE, dims, contiguous });
     }
-}
 
-impl<S: Sample> Sample for &S {
-    fn append(&self, samples: &mut Vec<ArgumentSpec>) {
-        (**self).append(samples);
+    fn append_contents<'a>(&'a self, contents: &mut Vec<Option<&'a dyn Content>>) {
+        contents.push((!self.is_meta()).then_some(self));
     }
 }
 
-impl<S: Sample> Sample for &mut S {
-    fn append(&self, samples: &mut Vec<ArgumentSpec>) {
-        (**self).append(samples);
-    }
+macro_rules! reference_samples {
+    ($($reference:ty),*) => { $(
+        impl<S: Sample> Sample for $reference {
+            fn append(&self, samples: &mut Vec<ArgumentSpec>) {
+                (**self).append(samples);
+            }
+
+            fn append_contents<'a>(&'a self, contents: &mut Vec<Option<&'a dyn Content>>) {
+                (**self).append_contents(contents);
+            }
+        }
+    )* };
 }
+
+reference_samples!(&S, &mut S);
 
 macro_rules! scalar_samples {
     ($($t:ty),*) => { $(
@@ -73,6 +108,11 @@ scalar_samples!(bool, i8, i16, i32, i64, u8, u16, u32, half::f16, half::bf16, f3
 pub trait Samples {
     /// The layouts; empty for `()`.
     fn samples(&self) -> Vec<ArgumentSpec>;
+
+    /// The tensors that have elements, one entry a layout; empty where nothing has.
+    fn contents(&self) -> Vec<Option<&dyn Content>> {
+        Vec::new()
+    }
 }
 
 impl Samples for () {
@@ -96,6 +136,14 @@ macro_rules! tuple_samples {
                 let mut samples = Vec::new();
                 $($name.append(&mut samples);)+
                 samples
+            }
+
+            #[allow(non_snake_case)]
+            fn contents(&self) -> Vec<Option<&dyn Content>> {
+                let ($($name,)+) = self;
+                let mut contents = Vec::new();
+                $($name.append_contents(&mut contents);)+
+                contents
             }
         }
     };

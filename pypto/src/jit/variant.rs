@@ -7,8 +7,8 @@ use super::key::Key;
 use super::meta::MetaValues;
 use crate::frontend::generic::{ElementType, Function, ValueType};
 use crate::frontend::specialization::ParamSpec;
-use crate::ir::DType;
-use crate::language::argument::{Argument, MAX_RANK};
+use crate::ir::{DType, Direction};
+use crate::language::argument::{Argument, MAX_RANK, byte_size};
 use crate::runtime::program::HostProgram;
 
 /// A specialization that is ready to be called. Variants live as long as the process: their code may be running.
@@ -19,8 +19,18 @@ pub struct Variant {
     /// Pairs of dimensions that every call must find equal.
     pub equal: Vec<EqualExtents>,
     shapes: Vec<Shape>,
+    /// The tensors of every call, where the key says everything of them but the addresses.
+    known: Option<Box<[Known]>>,
     /// Whether every meta parameter has its default.
     default_metas: bool,
+}
+
+/// An argument of which all is known but the address of a tensor or the bits of a scalar. A contiguous tensor is like this;
+/// one that is not, or whose strides of extents below 2 are others, takes the longer look of `fits` and `check_memory`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Tensor { dtype: DType, rank: usize, dims: [i64; MAX_RANK], strides: [i64; MAX_RANK], bytes: usize, written: bool },
+    Scalar { dtype: DType, bits: Option<u64> },
 }
 
 /// What a call's argument must be like.
@@ -48,9 +58,10 @@ impl Variant {
                 ParamSpec::Scalar { value } => Shape::Scalar { dtype, bits: *value },
             }
         });
-        let shapes = shapes.collect();
+        let shapes: Vec<Shape> = shapes.collect();
+        let known = function.params.iter().zip(&shapes).map(|(param, shape)| shape.known(param.direction)).collect();
         let default_metas = function.metas.iter().zip(&key.specialization.metas).all(|(meta, v)| meta.default == *v);
-        Variant { function, host, equal: equal_extents(function), shapes, default_metas, key }
+        Variant { function, host, equal: equal_extents(function), shapes, known, default_metas, key }
     }
 
     /// Whether a call with these arguments runs this variant. Allocates nothing.
@@ -64,7 +75,31 @@ impl Variant {
         std::ptr::eq(self.function, function)
             && self.key.specialization.type_args == types
             && self.fits_metas(meta)
-            && self.shapes.len() == arguments.len()
+            && self.fits_arguments(arguments)
+    }
+
+    /// As [`Variant::fits`] and [`check_memory`](super::check::check_memory) together, in one look. False also where that
+    /// look is not enough: then these two tell.
+    #[inline]
+    pub fn fits_at_once(
+        &self,
+        function: &'static Function,
+        types: &[DType],
+        meta: Option<&MetaValues>,
+        arguments: &[Argument<'_>],
+    ) -> bool {
+        let Some(known) = &self.known else { return false };
+        std::ptr::eq(self.function, function)
+            && self.key.specialization.type_args == types
+            && (if meta.is_none() { self.default_metas } else { self.fits_metas(meta) })
+            && known.len() == arguments.len()
+            && known.iter().zip(arguments).all(|(known, argument)| known.fits(argument))
+            && are_apart(known, arguments)
+    }
+
+    /// Whether the arguments have the element types, ranks, extents and `#[spec]` values that this variant is for.
+    pub fn fits_arguments(&self, arguments: &[Argument<'_>]) -> bool {
+        self.shapes.len() == arguments.len()
             && self.shapes.iter().zip(arguments).all(|(shape, argument)| shape.fits(argument))
     }
 
@@ -85,7 +120,67 @@ fn element(ty: ValueType) -> ElementType {
     }
 }
 
+impl Known {
+    #[inline]
+    fn fits(&self, argument: &Argument<'_>) -> bool {
+        match (self, argument) {
+            (Known::Tensor { dtype, rank, dims, strides, written, .. }, Argument::Tensor(tensor)) => {
+                tensor.dtype == *dtype
+                    && tensor.rank == *rank
+                    && tensor.dims == *dims
+                    && tensor.strides == *strides
+                    && !tensor.data.is_null()
+                    && (tensor.mutable || !*written)
+            }
+            (Known::Scalar { dtype, bits }, Argument::Scalar(scalar)) => {
+                scalar.dtype == *dtype && bits.is_none_or(|bits| bits == scalar.bits)
+            }
+            _ => false,
+        }
+    }
+
+    /// The addresses of a tensor that fits.
+    #[inline]
+    fn range(&self, argument: &Argument<'_>) -> Option<(usize, usize, bool)> {
+        match (self, argument) {
+            (Known::Tensor { bytes, .. }, Argument::Tensor(tensor)) => {
+                let start = tensor.data as usize;
+                Some((start, start.wrapping_add(*bytes), tensor.mutable))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether no tensor that may be written shares memory with another one; the arguments fit.
+#[inline]
+fn are_apart(known: &[Known], arguments: &[Argument<'_>]) -> bool {
+    let ranges = || known.iter().zip(arguments).enumerate().filter_map(|(i, (k, a))| Some((i, k.range(a)?)));
+    ranges().filter(|(_, (_, _, written))| *written).all(|(index, (start, end, _))| {
+        ranges().all(|(other, (from, to, _))| index == other || to <= start || end <= from)
+    })
+}
+
 impl Shape {
+    /// All that is known, if that is all but an address; `direction` is the parameter's.
+    fn known(&self, direction: Direction) -> Option<Known> {
+        Some(match *self {
+            Shape::Tensor { dtype, rank, dims, .. } => {
+                if dims.iter().any(|extent| *extent < 0) {
+                    return None;
+                }
+                let (mut strides, mut next) = ([0; MAX_RANK], 1i64);
+                for axis in (0..rank).rev() {
+                    strides[axis] = next;
+                    next = next.checked_mul(dims[axis])?;
+                }
+                let bytes = byte_size(&dims[..rank], dtype)?;
+                Known::Tensor { dtype, rank, dims, strides, bytes, written: direction != Direction::In }
+            }
+            Shape::Scalar { dtype, bits } => Known::Scalar { dtype, bits },
+        })
+    }
+
     fn fits(&self, argument: &Argument<'_>) -> bool {
         match (self, argument) {
             (Shape::Tensor { dtype, rank, dims }, Argument::Tensor(tensor)) => {

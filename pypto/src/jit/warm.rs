@@ -1,10 +1,8 @@
 //! Compilation ahead of the first call: what a program will need, on all cores at once.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use super::cache;
 use super::meta::MetaValues;
+use crate::compile::parallel::in_parallel;
 use crate::frontend::generic::Function;
 use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::DType;
@@ -53,31 +51,5 @@ impl Upcoming {
 /// ```
 pub fn warm(kernels: impl IntoIterator<Item = Upcoming>) -> Result<()> {
     let kernels: Vec<Upcoming> = kernels.into_iter().collect();
-    let (next, first_error) = (AtomicUsize::new(0), Mutex::new(None));
-    let work = || {
-        while let Some((index, kernel)) = take(&kernels, &next) {
-            let Err(error) = kernel.prepare() else { continue };
-            let mut first = first_error.lock().unwrap_or_else(PoisonError::into_inner);
-            if first.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
-                *first = Some((index, error));
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let helpers = thread_count().min(kernels.len()).saturating_sub(1);
-        for _ in 0..helpers {
-            // Where the system gives no thread, this one does the work.
-            let _ = std::thread::Builder::new().name("pypto-warm".to_owned()).spawn_scoped(scope, work);
-        }
-        work();
-    });
-    match first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((_, error)) => Err(error),
-        None => Ok(()),
-    }
-}
-
-fn take<'k>(kernels: &'k [Upcoming], next: &AtomicUsize) -> Option<(usize, &'k Upcoming)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    kernels.get(index).map(|kernel| (index, kernel))
+    in_parallel(&kernels, thread_count(), Upcoming::prepare).into_iter().collect()
 }

@@ -266,6 +266,9 @@ fn join<'a>(
 /// Extents and element types of the results that a function declares, for a call of the typed layer. `arguments` are
 /// those of the signature.
 pub(crate) fn result_extents(entry: &Function, arguments: &[Argument<'_>]) -> Result<Vec<([i64; MAX_RANK], DType)>> {
+    if !entry.params.iter().any(|param| param.returned) {
+        return Ok(Vec::new());
+    }
     let given: Vec<usize> = (0..entry.params.len())
         .filter(|i| {
             matches!(entry.params[*i].role, ParamRole::Tensor | ParamRole::Scalar) && !entry.params[*i].returned

@@ -9,6 +9,8 @@ use crate::compile::CompileError;
 use crate::config::ConfigError;
 use crate::diagnostics::{Code, Diagnostic, Diagnostics, codes, render_all};
 
+pub use super::tune_error::TuneError;
+
 /// The result of a call or of a handle's method.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -43,6 +45,9 @@ pub enum ErrorKind {
     /// An artifact's directory cannot be used or written.
     #[error("{0}")]
     Artifact(ArtifactError),
+    /// Values to tune a kernel over that mean nothing for it, or of which none works.
+    #[error("{0}")]
+    Tune(TuneError),
     /// Something of the host is unusable: not enough memory, a damaged object.
     #[error("{0}")]
     Host(String),
@@ -107,6 +112,12 @@ impl From<CompileError> for Error {
 impl From<ConfigError> for Error {
     fn from(error: ConfigError) -> Error {
         ErrorKind::Config(error).into()
+    }
+}
+
+impl From<TuneError> for Error {
+    fn from(error: TuneError) -> Error {
+        ErrorKind::Tune(error).into()
     }
 }
 

@@ -101,7 +101,9 @@ impl Kernel {
                 // thread until the call returns.
                 with_scratch(scratch, |memory| unsafe { entry(words.as_ptr(), begin, end, memory, word) })?;
                 let code = status.code;
-                reports.append(&mut status.into_reports());
+                if !self.reports.is_empty() {
+                    reports.append(&mut status.into_reports());
+                }
                 if code == 0 { Ok(()) } else { Err(self.stopped(code)) }
             }
             // SAFETY: the caller's promise.

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+use super::direct::{self, Direct};
 use super::execute::{Failure, Frame, resolve};
 use super::interpreted::interpreted;
 use super::kernel::{Code, Kernel};
@@ -43,6 +44,8 @@ pub struct HostProgram {
     shows: bool,
     /// The schedule that fits every call.
     fixed: OnceLock<Arc<Schedule>>,
+    /// The short way of calls that nobody observes, where the first call found that there is one.
+    direct: OnceLock<Direct>,
     schedules: RwLock<Vec<Arc<Schedule>>>,
     frames: Mutex<Vec<Frame>>,
     /// What runs in the kernels' place.
@@ -51,7 +54,7 @@ pub struct HostProgram {
 
 /// Where a word of the argument list comes from: which argument, and what of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+pub(super) enum Source {
     Pointer(usize),
     Scalar(usize),
     Extent(usize, usize),
@@ -91,6 +94,7 @@ impl HostProgram {
             kernel_index,
             program,
             fixed: OnceLock::new(),
+            direct: OnceLock::new(),
             schedules: RwLock::default(),
             frames: Mutex::default(),
             accelerator: None,
@@ -120,6 +124,21 @@ impl HostProgram {
     /// The arguments have the element types, ranks and extents that the program was compiled for, are contiguous, and
     /// nothing that is written shares memory with another argument.
     pub unsafe fn call(&self, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<(), Stop> {
+        if let Some(direct) = self.direct.get()
+            && execution.is_unobserved()
+        {
+            let mut words = [0; direct::WORDS];
+            let (kernel, words) = (&self.kernels[direct.kernel], direct.bind(arguments, &mut words));
+            // SAFETY: the caller's promise; the words point into the caller's arguments.
+            return unsafe { kernel.run_range(words, 0, direct.iterations, &mut Vec::new()) }.map_err(Stop::Task);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.call_scheduled(arguments, execution) }
+    }
+
+    /// # Safety
+    /// As for [`HostProgram::call`].
+    unsafe fn call_scheduled(&self, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<(), Stop> {
         let mut stack = [0u64; WORDS];
         let mut heap = Vec::new();
         let words = space(&mut stack, &mut heap, self.sources.len());
@@ -188,6 +207,10 @@ impl HostProgram {
         }
         let schedule = record(&self.program, &self.kernel_index, words, None)?;
         if schedule.made_for.is_empty() {
+            if let Some(direct) = Direct::of(&schedule, &self.kernels, &self.sources) {
+                // Whoever made it first made the same.
+                let _ = self.direct.set(direct);
+            }
             return Ok(self.fixed.get_or_init(|| Arc::new(schedule)).clone());
         }
         let schedule = Arc::new(schedule);
@@ -286,7 +309,8 @@ fn space<'a>(stack: &'a mut [u64; WORDS], heap: &'a mut Vec<u64>, count: usize) 
 }
 
 impl Source {
-    fn word(self, arguments: &[Argument<'_>]) -> u64 {
+    #[inline]
+    pub(super) fn word(self, arguments: &[Argument<'_>]) -> u64 {
         match (self, arguments.get(self.argument())) {
             (Source::Pointer(_), Some(Argument::Tensor(t))) => t.data as u64,
             (Source::Scalar(_), Some(Argument::Scalar(s))) => s.bits,

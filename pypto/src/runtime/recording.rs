@@ -234,6 +234,12 @@ impl<'r> Execution<'r> {
         Execution { threads, recording: None, arguments: None, reports: None, deadline: None }
     }
 
+    /// Whether nothing is recorded, kept or limited: the call leaves what it computes, and nothing else.
+    #[inline]
+    pub(super) fn is_unobserved(self) -> bool {
+        self.recording.is_none() && self.arguments.is_none() && self.reports.is_none() && self.deadline.is_none()
+    }
+
     /// Does something that is a phase of the call.
     pub(super) fn phase<R>(self, kind: PhaseKind, f: impl FnOnce() -> R) -> R {
         match self.recording {

@@ -3,7 +3,8 @@
 //! An edge stands wherever two tasks touch overlapping boxes of one tensor and at least one writes: read after write,
 //! write after write and write after read. Order of tasks is program order, so running them one by one is always right.
 
-use super::region::{Base, Region, View};
+use super::region::View;
+use super::touched::Touched;
 
 /// One word of a kernel's argument list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,18 +52,11 @@ pub enum Use {
     Write,
 }
 
-struct Access {
-    task: u32,
-    base: Base,
-    region: Region,
-    usage: Use,
-}
-
 /// Collects tasks and finds their edges.
 #[derive(Default)]
 pub struct ScheduleBuilder {
     schedule: Schedule,
-    accesses: Vec<Access>,
+    touched: Touched,
     /// `(from, to)`, where `from < to`.
     edges: Vec<(u32, u32)>,
 }
@@ -76,29 +70,14 @@ impl ScheduleBuilder {
         let words = (start, self.schedule.words.len());
         self.schedule.tasks.push(Task { kernel, words, successors: (0, 0), waits: 0 });
         self.edges.extend(after.iter().map(|event| (*event, number)));
+        let ScheduleBuilder { touched, edges, .. } = self;
         for (view, usage) in uses {
-            self.edges_of(number, view, *usage);
+            touched.conflicts(number, view, *usage, |earlier| edges.push((earlier, number)));
         }
         for (view, usage) in uses {
-            let access = Access { task: number, base: view.base, region: view.region.clone(), usage: *usage };
-            self.accesses.push(access);
+            touched.add(number, view, *usage);
         }
         number
-    }
-
-    /// Edges from earlier accesses; those that a write covers need no edge of later tasks, which wait for the write.
-    fn edges_of(&mut self, task: u32, view: &View, usage: Use) {
-        let edges = &mut self.edges;
-        self.accesses.retain(|earlier| {
-            let conflicts = earlier.base == view.base
-                && earlier.task != task
-                && (earlier.usage == Use::Write || usage == Use::Write)
-                && earlier.region.overlaps(&view.region);
-            if conflicts {
-                edges.push((earlier.task, task));
-            }
-            !(conflicts && usage == Use::Write && view.region.contains(&earlier.region))
-        });
     }
 
     /// Adds bytes to the workspace and returns their offset.
@@ -148,6 +127,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
+    use super::super::region::Base;
     use super::*;
 
     fn edges(schedule: &Schedule) -> Vec<(usize, u32)> {
@@ -179,5 +159,71 @@ mod tests {
         builder.task(0, &[], &[(&x, Use::Read), (&x, Use::Write)], &[]);
         builder.task(0, &[], &[(&x, Use::Read), (&x, Use::Write)], &[]);
         assert_eq!(edges(&builder.finish(Vec::new())), [(0, 1)]);
+    }
+
+    /// The numbers 0 to `below`, in an order that looks random.
+    fn numbers(mut state: u64) -> impl FnMut(i64) -> i64 {
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 33) % below as u64) as i64
+        }
+    }
+
+    /// Tasks that touch boxes of two tensors wait for those that a comparison of all pairs finds, directly or through others.
+    #[test]
+    fn every_conflict_is_found() {
+        for seed in 0..60 {
+            let (mut number, mut builder, mut all) = (numbers(seed), ScheduleBuilder::default(), Vec::new());
+            let roots = [0, 1].map(|index| View::root(Base::Param(index), 4, vec![12, 10]));
+            for task in 0..40u32 {
+                let uses: Vec<(View, Use)> = (0..1 + number(3))
+                    .map(|_| {
+                        let at = [number(12), number(10)];
+                        let dims = [1 + number(12 - at[0]), 1 + number(10 - at[1])];
+                        let view = roots[number(2) as usize].view(&at, &dims).unwrap();
+                        (view, if number(2) == 0 { Use::Read } else { Use::Write })
+                    })
+                    .collect();
+                builder.task(0, &[], &uses.iter().map(|(view, usage)| (view, *usage)).collect::<Vec<_>>(), &[]);
+                all.extend(uses.into_iter().map(|(view, usage)| (task, view, usage)));
+            }
+            // Which tasks each one waits for, through others or not.
+            let mut waits = vec![vec![false; 40]; 40];
+            for (from, to) in edges(&builder.finish(Vec::new())) {
+                let before: Vec<usize> = (0..40).filter(|task| *task == from || waits[from][*task]).collect();
+                before.into_iter().for_each(|task| waits[to as usize][task] = true);
+            }
+            for (later, b, b_usage) in &all {
+                for (earlier, a, a_usage) in all.iter().filter(|(earlier, ..)| earlier < later) {
+                    let writes = *a_usage == Use::Write || *b_usage == Use::Write;
+                    let conflict = writes && a.base == b.base && a.region.overlaps(&b.region);
+                    assert!(
+                        !conflict || waits[*later as usize][*earlier as usize],
+                        "{earlier} before {later} ({seed})"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Ten thousand tasks on blocks of rows, each reading the whole of another tensor, and one that reads them all.
+    #[test]
+    fn many_tasks_are_not_compared_pair_by_pair() {
+        const TASKS: i64 = 10_000;
+        let whole = View::root(Base::Param(0), 4, vec![64, 64]);
+        let rows = View::root(Base::Param(1), 4, vec![TASKS * 2, 16]);
+        let mut builder = ScheduleBuilder::default();
+        for round in 0..2 {
+            for task in 0..TASKS {
+                let block = rows.view(&[task * 2, 0], &[2, 16]).unwrap();
+                builder.task(0, &[], &[(&whole, Use::Read), (&block, Use::Write)], &[]);
+            }
+            builder.task(1, &[], &[(&rows, Use::Read)], &[]);
+            assert!(builder.touched.compared < (round + 1) * 10 * TASKS as usize, "{}", builder.touched.compared);
+        }
+        let schedule = builder.finish(Vec::new());
+        assert_eq!(schedule.tasks.len(), 2 * (TASKS as usize + 1));
+        // Each block waits for the block before and for the reader of all.
+        assert_eq!(edges(&schedule).len(), 4 * TASKS as usize);
     }
 }

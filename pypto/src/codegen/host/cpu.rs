@@ -2,6 +2,8 @@
 //!
 //! Kernels are written for a symbolic lane count; everything that depends on the machine is in this table.
 
+use std::sync::OnceLock;
+
 /// Instruction-set families that the emitter knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Isa {
@@ -161,8 +163,11 @@ fn host_isa() -> Isa {
 
 /// A text that differs between CPUs whose code may differ; part of every key under which machine code is stored. It is found without LLVM,
 /// because a process that finds its code in the cache must not open LLVM.
-pub fn host_identity() -> String {
-    format!("{}-{}", std::env::consts::ARCH, cpu_model())
+///
+/// Asked once a process: a virtual machine's CPU answers only after its host was asked, which takes microseconds.
+pub fn host_identity() -> &'static str {
+    static IDENTITY: OnceLock<String> = OnceLock::new();
+    IDENTITY.get_or_init(|| format!("{}-{}", std::env::consts::ARCH, cpu_model()))
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::error::ExecutionError;
 use crate::artifact::{CompiledProgram, ParamExtent, ParamInfo, ParamKind};
-use crate::golden::{TensorFileError, read_tensors, write_tensors};
+use crate::golden::{self, TensorFileError, read_tensors, write_tensors};
 use crate::ir::{DType, Direction};
 use crate::language::DynamicTensor;
 use crate::ops::reference::{Element, with_element};
@@ -171,29 +171,11 @@ fn generated(program: &CompiledProgram, index: usize, param: &ParamInfo) -> Resu
         ParamExtent::Dynamic(name) => Err(refused(format!("`{name}` is any extent, so inputs must be given"))),
     });
     let dims = dims.collect::<Result<Vec<i64>, _>>()?;
-    let zeros = DynamicTensor::zeros(param.dtype(), &dims).map_err(|error| refused(error.to_string()))?;
-    let fixed = match param.kind {
-        ParamKind::Scalar { fixed, .. } => fixed,
-        ParamKind::Tensor { .. } => None,
+    let made = match param.kind {
+        ParamKind::Scalar { dtype, fixed: Some(bits) } => {
+            with_element!(dtype, T => DynamicTensor::from_vec(vec![T::from_bits64(bits)], &dims))
+        }
+        _ => golden::generated(param.dtype(), &dims, index),
     };
-    let count = dims.iter().product::<i64>().max(0) as u64;
-    // A linear congruence, whose high bits look random enough.
-    let number = |i: u64| (i + 1 + ((index as u64) << 32)).wrapping_mul(6_364_136_223_846_793_005) >> 40;
-    let made = with_element!(zeros.dtype(), T => {
-        let element = |i| T::from_bits64(fixed.unwrap_or_else(|| bits_of(T::DTYPE, number(i))));
-        DynamicTensor::from_vec((0..count).map(element).collect::<Vec<T>>(), &dims)
-    });
     made.map_err(|error| refused(error.to_string()))
-}
-
-/// The bits of an element that stands for a number of 24 bits.
-fn bits_of(dtype: DType, number: u64) -> u64 {
-    let real = number as f32 / (1u32 << 23) as f32 - 1.0;
-    match dtype {
-        DType::F32 => u64::from(real.to_bits()),
-        DType::F16 => u64::from(half::f16::from_f32(real).to_bits()),
-        DType::BF16 => u64::from(half::bf16::from_f32(real).to_bits()),
-        DType::Bool => number & 1,
-        _ => number & 3,
-    }
 }
