@@ -289,8 +289,9 @@ pub struct Captured<'a> {
 /// The block that gives the generic IR.
 pub fn callee(captured: &Captured) -> TokenStream {
     let Captured { file, source, source_line, hash, words, names, structs } = captured;
-    let Tables { fallbacks, imports, callees, constants, computed } = names.tables();
+    let Tables { items, fallbacks, imports, callees, constants, computed } = names.tables();
     quote! {{
+        #items
         #fallbacks
         {
             #imports

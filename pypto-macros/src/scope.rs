@@ -19,6 +19,11 @@ impl Scope {
         self.0.pop();
     }
 
+    /// Whether only the block of the function is open.
+    pub fn is_outermost(&self) -> bool {
+        self.0.len() == 2
+    }
+
     /// Binds a name in the innermost scope.
     pub fn bind(&mut self, name: &syn::Ident) {
         if let Some(innermost) = self.0.last_mut() {

@@ -1,11 +1,13 @@
 use pypto::prelude::*;
 
-#[pypto::jit]
-fn k(n: i64, #[out] b: &mut Tensor<f32, 2>) {
+#[pypto::function(inline)]
+fn first(b: &Tensor<f32, 1>, n: i64) -> f32 {
     for i in 0..n {
-        b.put([i, 0], 1.0);
-        return;
+        if b.get([i]) > 0.0 {
+            return b.get([i]);
+        }
     }
+    0.0
 }
 
 fn main() {}

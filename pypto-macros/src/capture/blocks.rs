@@ -23,9 +23,18 @@ impl Capture<'_> {
         let mut result = None;
         for (index, statement) in statements.iter().enumerate() {
             let last = index + 1 == statements.len();
+            if let Some(branch) = self.returning_branch(&statements[index..], used) {
+                match used.is_unit() {
+                    true => texts.push(statement_text(format!("expr {branch}"), statement)),
+                    false => result = Some(branch),
+                }
+                break;
+            }
             match statement {
                 Stmt::Expr(expr, None)
-                    if last && has_value(expr) && matches!(used, Use::Value | Use::Function(true)) =>
+                    if last
+                        && has_value(expr)
+                        && matches!(used, Use::Value | Use::Function(true) | Use::Tail(true)) =>
                 {
                     self.statement_attributes(attributes_of(expr), false);
                     result = Some(self.expr(expr));
@@ -34,7 +43,10 @@ impl Capture<'_> {
                     let value = ret.expr.as_ref().map(|e| self.expr(e));
                     texts.push(statement_text(format!("return {}", code::option(value)), statement));
                 }
-                _ if used == Use::Unit && self.may_leave(statement) => {
+                Stmt::Expr(Expr::Return(ret), _) if last && matches!(used, Use::Tail(_)) => {
+                    result = ret.expr.as_ref().map(|e| self.expr(e));
+                }
+                _ if used.is_unit() && self.may_leave(statement) => {
                     match self.exit(statement) {
                         Some(exit) => texts.extend(exit),
                         None => texts.extend(self.statement(statement)),
@@ -46,8 +58,8 @@ impl Capture<'_> {
                     break;
                 }
                 _ if self.may_leave(statement) => {
-                    let message =
-                        "`break` and `continue` cannot leave a block whose value is used: make it a statement";
+                    let message = "`break`, `continue` and `return` cannot leave a block whose value is used: make it a \
+                                   statement";
                     self.errors.over(statement, message);
                 }
                 _ => texts.extend(self.statement(statement)),
@@ -69,7 +81,7 @@ impl Capture<'_> {
             Stmt::Expr(expr, _) => return self.expr_statement(expr),
             Stmt::Macro(mac) => self.macro_statement(&mac.mac)?,
             Stmt::Item(item) => {
-                self.errors.over(item, "items are not supported in a kernel body: move it out of the function");
+                self.item(item);
                 return None;
             }
         };

@@ -51,7 +51,7 @@ impl Capture<'_> {
         expr_text(format!("if {condition} {then} {}", code::option(otherwise)), branch)
     }
 
-    fn condition(&mut self, condition: &Expr) -> String {
+    pub(super) fn condition(&mut self, condition: &Expr) -> String {
         if let Expr::Let(matched) = condition {
             self.errors.over(
                 matched.let_token,

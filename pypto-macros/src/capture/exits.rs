@@ -1,8 +1,9 @@
-//! `break` and `continue`, as structured control flow.
+//! `break`, `continue` and `return`, as structured control flow.
 //!
 //! The generic IR has no jumps. A loop body that may be left early gets a variable that tells whether this iteration was
 //! left, and one that tells whether the loop was: a statement that may leave sets them, and what follows it in its block
-//! runs only where the iteration goes on. A `while` then also stops; a `for` runs its other iterations empty.
+//! runs only where the iteration goes on. A `while` then also stops; a `for` runs its other iterations empty. A function that
+//! returns within a loop is like the iteration of one more loop.
 
 use proc_macro2::Span;
 use quote::ToTokens;
@@ -19,8 +20,12 @@ use crate::code;
 const LEFT: &str = "continue";
 const STOPPED: &str = "break";
 
-/// A loop whose body may be left early.
+/// The variable that tells whether the function has returned.
+const RETURNED: &str = "return";
+
+/// A loop whose body may be left early, or a function.
 pub(super) struct Exits {
+    is_function: bool,
     label: Option<String>,
     left: String,
     stopped: String,
@@ -33,6 +38,7 @@ pub(super) struct Exits {
 struct Found {
     breaks: bool,
     continues: bool,
+    returns: bool,
     /// Loops around the point of the walk, with their labels.
     within: Vec<Option<String>>,
     /// Labels of loops further out that are named, and whether those loops are left as a whole.
@@ -56,7 +62,7 @@ impl Found {
     }
 
     fn any(&self) -> bool {
-        self.breaks || self.continues || !self.labels.is_empty()
+        self.breaks || self.continues || self.returns || !self.labels.is_empty()
     }
 }
 
@@ -67,6 +73,10 @@ impl Visit<'_> for Found {
 
     fn visit_expr_continue(&mut self, exit: &syn::ExprContinue) {
         self.exit(exit.label.as_ref(), false);
+    }
+
+    fn visit_expr_return(&mut self, _: &syn::ExprReturn) {
+        self.returns = true;
     }
 
     fn visit_expr_for_loop(&mut self, looped: &syn::ExprForLoop) {
@@ -93,15 +103,31 @@ impl Capture<'_> {
     fn exits(&self, label: Option<&Label>, body: &Block) -> Option<Exits> {
         let mut found = Found::default();
         found.visit_block(body);
+        found.returns &= self.in_leavable_function();
         if !found.any() {
             return None;
         }
         let label = name_of(label);
         let own = |(named, breaks): &(String, bool)| Some(named) != label.as_ref() || *breaks;
-        let stops = found.breaks || found.labels.iter().any(own);
-        let number = || (!found.labels.is_empty()).then(|| self.exits.len().to_string());
+        let stops = found.breaks || found.returns || found.labels.iter().any(own);
+        let reaches_out = found.returns || !found.labels.is_empty();
+        let number = || reaches_out.then(|| self.exits.len().to_string());
         let suffix = label.clone().or_else(number).map_or(String::new(), |name| format!("'{name}"));
-        Some(Exits { label, left: format!("{LEFT}{suffix}"), stopped: format!("{STOPPED}{suffix}"), stops })
+        let (left, stopped) = (format!("{LEFT}{suffix}"), format!("{STOPPED}{suffix}"));
+        Some(Exits { is_function: false, label, left, stopped, stops })
+    }
+
+    fn in_leavable_function(&self) -> bool {
+        matches!(self.exits.first(), Some(Some(Exits { is_function: true, .. })))
+    }
+
+    /// The body of a function without a value that returns within loops or blocks, in words of a block.
+    pub(super) fn leavable_function(&mut self, statements: &[Stmt], place: String) -> String {
+        let (left, stopped) = (RETURNED.to_owned(), String::new());
+        self.exits.push(Some(Exits { is_function: true, label: None, left, stopped, stops: false }));
+        let body = self.block(statements, place.clone(), super::Use::Tail(false));
+        self.exits.pop();
+        format!("2 {} {place} expr {place} block {body} 0 {place}", let_bool(RETURNED, &place))
     }
 
     /// The loop in words; `head` makes them from the body, and from a condition under which the loop goes on.
@@ -153,18 +179,21 @@ impl Capture<'_> {
         let in_loop = matches!(self.exits.last(), Some(Some(_)));
         let Stmt::Expr(expr, _) = statement else { return false };
         let branches = matches!(expr, Expr::If(_) | Expr::Block(_) | Expr::Match(_));
-        let exits = matches!(expr, Expr::Break(_) | Expr::Continue(_));
+        let exits = matches!(expr, Expr::Break(_) | Expr::Continue(_) | Expr::Return(_));
         if !branches && !exits && !matches!(expr, Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_)) {
             return false;
         }
         let mut found = Found::default();
         found.visit_expr(expr);
+        found.returns &= self.in_leavable_function();
         in_loop && found.any()
     }
 
-    /// `break` or `continue`, in words of statements; `None` where this is neither, or not within a loop.
+    /// `break`, `continue` or `return`, in words of statements; `None` where this is neither, or not within a loop.
     pub(super) fn exit(&mut self, statement: &Stmt) -> Option<Vec<String>> {
-        let Stmt::Expr(expr @ (Expr::Break(_) | Expr::Continue(_)), _) = statement else { return None };
+        let Stmt::Expr(expr @ (Expr::Break(_) | Expr::Continue(_) | Expr::Return(_)), _) = statement else {
+            return None;
+        };
         if let Expr::Break(exit) = expr
             && let Some(value) = &exit.expr
         {
@@ -175,8 +204,10 @@ impl Capture<'_> {
             Expr::Continue(exit) => (exit.label.as_ref(), false),
             _ => (None, false),
         };
+        let returns = matches!(expr, Expr::Return(_));
         let named = |exits: &Option<Exits>| match (exits, label) {
-            (_, None) => true,
+            (Some(exits), _) if exits.is_function || returns => returns && exits.is_function,
+            (_, None) => !returns,
             (Some(exits), Some(label)) => exits.label.as_ref().is_some_and(|name| label.ident == name),
             (None, Some(_)) => false,
         };

@@ -6,8 +6,8 @@ use super::blocks::expr_text;
 use super::{Capture, Use};
 use crate::code;
 
-/// The longest array that `[value; N]` may spell.
-const MAX_REPEAT: usize = 16;
+/// The longest array that `[value; N]` may spell; `frontend::instantiate` has the same limit for constants.
+const MAX_REPEAT: usize = 64;
 
 impl Capture<'_> {
     /// An expression whose value is used.
@@ -56,10 +56,15 @@ impl Capture<'_> {
             Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(count), .. }) => count.base10_parse::<usize>().ok(),
             _ => None,
         };
+        if let Expr::Path(name) = &*repeat.len {
+            let count = expr_text(self.path(name), name);
+            return format!("repeat {value} {count}");
+        }
         match count.filter(|n| *n <= MAX_REPEAT) {
             Some(count) => format!("array {}", code::list(vec![value; count])),
             None => {
-                let message = format!("the length of an array in a kernel body is a literal up to {MAX_REPEAT}");
+                let message =
+                    format!("the length of an array in a kernel body is a literal or a constant, up to {MAX_REPEAT}");
                 self.errors.over(&repeat.len, message);
                 String::new()
             }

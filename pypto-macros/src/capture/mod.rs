@@ -10,6 +10,7 @@ mod calls;
 mod control;
 mod exits;
 mod expressions;
+mod items;
 mod literals;
 mod macros;
 mod matches;
@@ -18,6 +19,7 @@ mod operators;
 mod patterns;
 mod printing;
 mod rejected;
+mod returns;
 
 use proc_macro2::Group;
 use syn::Ident;
@@ -52,10 +54,19 @@ pub struct Body {
 enum Use {
     /// The body of the function; `true` where the function returns something.
     Function(bool),
+    /// The rest of the body, within a branch: its value is the function's.
+    Tail(bool),
     /// Its value is used.
     Value,
     /// Its value is `()`.
     Unit,
+}
+
+impl Use {
+    /// Whether there is no value, so that statements may leave the block early.
+    fn is_unit(self) -> bool {
+        matches!(self, Use::Unit | Use::Function(false) | Use::Tail(false))
+    }
 }
 
 /// Captures a body in which `locals` are in scope; those of `compile_time` are integers that specialization knows.
@@ -77,6 +88,10 @@ pub fn body(
         exits: Vec::new(),
     };
     let span = code::between(body.span_open(), body.span_close());
-    let text = capture.block(statements, span, Use::Function(returns));
+    let text = if !returns && returns::leaves_early(statements) {
+        capture.leavable_function(statements, span)
+    } else {
+        capture.block(statements, span, Use::Function(returns))
+    };
     Body { text, names: capture.names }
 }

@@ -15,6 +15,8 @@ pub struct Names {
     callees: Vec<Callee>,
     constants: Vec<Constant>,
     computed: Vec<Computed>,
+    /// Items of the body, which constants and callees may mean.
+    items: Vec<TokenStream>,
 }
 
 struct Callee {
@@ -62,9 +64,14 @@ impl Names {
         self.computed.len() - 1
     }
 
+    /// A `const` or `use` of the body.
+    pub fn item(&mut self, item: TokenStream) {
+        self.items.push(item);
+    }
+
     /// The callees and constants as tables, and the imports that these need around them.
     pub fn tables(&self) -> Tables {
-        let mut tables = Tables::default();
+        let mut tables = Tables { items: self.items.iter().cloned().collect(), ..Tables::default() };
         for (index, Callee { path, place, .. }) in self.callees.iter().enumerate() {
             let (path, name) = (relocated(path.to_token_stream(), *place), Ident::new(&format!("__c{index}"), *place));
             tables.fallbacks.extend(quote_spanned!(*place=> use ::pypto::frontend::generic::PlainFunction as #name;));
@@ -88,6 +95,8 @@ impl Names {
 /// What [`Names`] becomes in an expansion.
 #[derive(Default)]
 pub struct Tables {
+    /// Items of the body, around everything else.
+    pub items: TokenStream,
     /// Imports of the outer scope.
     pub fallbacks: TokenStream,
     /// Imports of the inner scope, in which the tables stand.

@@ -60,11 +60,8 @@ impl Capture<'_> {
             }
             (UnOp::Neg(_), value) => format!("unary Neg {}", self.expr(value)),
             (UnOp::Not(_), value) => format!("unary Not {}", self.expr(value)),
-            (op, _) => {
-                self.errors
-                    .over(op, "`*` is not supported in a kernel body: tiles and scalars are values, not references");
-                String::new()
-            }
+            // What a reference refers to is what it is, here.
+            (_, value) => format!("borrow false {}", self.expr(value)),
         }
     }
 
@@ -99,6 +96,9 @@ impl Capture<'_> {
         if let (Expr::Tuple(targets), None) = (target, op) {
             return self.destructuring(targets, value);
         }
+        if let (Expr::Unary(ExprUnary { op: UnOp::Deref(_), expr: tensor, .. }), Some(op)) = (target, op) {
+            return self.update(tensor, op, value);
+        }
         let value = self.expr(value);
         let name = match target {
             Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
@@ -119,6 +119,21 @@ impl Capture<'_> {
         };
         self.is_variable(name);
         format!("assign {} {} {value}", code::ident(name), code::option(op))
+    }
+
+    /// `*tensor op= value`, as `tensor.set(tensor op value)`.
+    fn update(&mut self, tensor: &Expr, op: &str, value: &Expr) -> String {
+        let (place, whole) = (code::range(tensor), self.expr(tensor));
+        let value = self.expr(value);
+        let set =
+            |tensor: &str| format!("{place} method {tensor} set {place} 0 1 {place} binary {op} {tensor} {value}");
+        if let Expr::Path(_) = tensor {
+            return format!("expr {}", set(&whole));
+        }
+        // A view is made once. A number is no variable of the user's.
+        let binding = format!("{place} let name 0 {place} false 0 1 {whole}");
+        let set = set(&format!("{place} local 0"));
+        format!("expr {place} block 2 {binding} {place} expr {set} 0 {place}")
     }
 
     fn is_variable(&mut self, name: &syn::Ident) {
@@ -163,12 +178,15 @@ impl Capture<'_> {
     }
 
     pub(super) fn range(&mut self, range: &ExprRange) -> String {
-        if let RangeLimits::Closed(token) = &range.limits {
-            self.errors.over(token, "`..=` is not supported in a kernel body: write `a..b + 1`");
-            return String::new();
-        }
         match (&range.start, &range.end) {
-            (Some(lower), Some(upper)) => format!("range {} {}", self.expr(lower), self.expr(upper)),
+            (Some(lower), Some(upper)) => {
+                let (lower, place) = (self.expr(lower), code::range(upper));
+                let upper = self.expr(upper);
+                match range.limits {
+                    RangeLimits::Closed(_) => format!("range {lower} {place} binary Add {upper} {place} int 1 -"),
+                    RangeLimits::HalfOpen(_) => format!("range {lower} {upper}"),
+                }
+            }
             _ => {
                 let tokens = range.limits.to_token_stream();
                 self.errors.over(tokens, "a range in a kernel body has both ends: `0..n`");

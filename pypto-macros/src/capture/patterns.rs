@@ -1,4 +1,4 @@
-//! Patterns of `let` and `for`: a name, `_`, or a tuple of these.
+//! Patterns of `let` and `for`: a name, `_`, or a tuple or array of these.
 
 use syn::Pat;
 
@@ -25,6 +25,10 @@ impl Capture<'_> {
                 let items: Vec<String> = p.elems.iter().map(|item| self.pattern(item)).collect();
                 format!("tuple {} {}", code::list(items), code::range(p))
             }
+            Pat::Slice(p) => {
+                let items: Vec<String> = p.elems.iter().map(|item| self.pattern(item)).collect();
+                format!("tuple {} {}", code::list(items), code::range(p))
+            }
             other => {
                 let what = match other {
                     Pat::Reference(_) => "reference patterns are not supported in a kernel body: bind a plain name",
@@ -32,9 +36,8 @@ impl Capture<'_> {
                         "struct patterns are not supported in a kernel body: use tuples, or read the fields"
                     }
                     Pat::Rest(_) => "`..` is not supported in a pattern: name every entry, or write `_`",
-                    Pat::Slice(_) => "array patterns are not supported in a kernel body: index the array",
                     Pat::Type(_) => "a type belongs after the whole pattern: `let (a, b): (A, B) = ..`",
-                    _ => "a pattern in a kernel body is a name, `_`, or a tuple of these",
+                    _ => "a pattern in a kernel body is a name, `_`, or a tuple or array of these",
                 };
                 self.errors.over(other, what);
                 String::new()

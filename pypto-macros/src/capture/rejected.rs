@@ -46,8 +46,8 @@ fn rejection(expr: &Expr) -> (TokenStream, &'static str) {
         ),
         Expr::Return(e) => (
             e.return_token.to_token_stream(),
-            "`return` is only supported as the last statement of a kernel: carry the value in a `let mut` variable, and \
-             return it after the loop or branch",
+            "`return` with a value stands at the end of a function, or of a branch of one of its `if` statements: carry the \
+             value in a `let mut` variable, and return it after the loop or block",
         ),
         Expr::Unsafe(e) => {
             (e.unsafe_token.to_token_stream(), "`unsafe` is not supported in a kernel body: kernels have no raw memory")

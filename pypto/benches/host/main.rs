@@ -5,6 +5,7 @@
 mod ascend;
 mod child;
 mod kernels;
+mod library;
 mod measure;
 mod peak;
 mod sizes;
@@ -45,7 +46,7 @@ fn main() -> std::io::Result<()> {
     let checks: [(&str, fn() -> Outcome); 12] = [
         ("matmul", matmul_checks),
         ("softmax", softmax_checks),
-        ("library", library_check),
+        ("library", library::checks),
         ("attention", attention_check),
         ("call", call_checks),
         ("worker", worker_check),
@@ -133,21 +134,6 @@ fn softmax_checks() -> Outcome {
         lines.push(line(format!("softmax {rows} x 1024, to a plain loop"), measured, ">= 3 x", ratio >= 3.0));
     }
     Ok(lines)
-}
-
-/// `pypto::kernels` beside the same kernel written by hand.
-fn library_check() -> Outcome {
-    let x = pattern([4096, 1024]);
-    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([4096, 1024]));
-    kernels::softmax(&x, &mut y)?;
-    pypto::kernels::softmax(&x, &mut z)?;
-    let [own, library] = interleaved(
-        20,
-        [&mut || drop(kernels::softmax(&x, &mut y)), &mut || drop(pypto::kernels::softmax(&x, &mut z))],
-    );
-    let ratio = own.as_secs_f64() / library.as_secs_f64();
-    let measured = format!("{ratio:.2} x ({:.0} us)", library.as_secs_f64() * 1e6);
-    Ok(vec![line("pypto::kernels::softmax, to one by hand", measured, ">= 0.95 x", ratio >= 0.95)])
 }
 
 fn attention_check() -> Outcome {

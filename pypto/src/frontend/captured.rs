@@ -328,6 +328,7 @@ impl Reader {
             },
             "tuple" => ExprKind::Tuple(self.list(Reader::expr)?),
             "array" => ExprKind::Array(self.list(Reader::expr)?),
+            "repeat" => ExprKind::Repeat(self.boxed_expr()?, self.boxed_expr()?),
             "index" => ExprKind::Index(self.boxed_expr()?, self.boxed_expr()?),
             "tuplefield" => ExprKind::TupleField(self.boxed_expr()?, self.parse("an index")?),
             "field" => ExprKind::Field(self.boxed_expr()?, self.ident()?),

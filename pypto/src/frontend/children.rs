@@ -51,7 +51,7 @@ impl Expr {
             | ExprKind::Field(x, _)
             | ExprKind::Cast(x, _)
             | ExprKind::Borrow { value: x, .. } => each(Child::Expr(x)),
-            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Range(a, b) => {
+            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Repeat(a, b) | ExprKind::Range(a, b) => {
                 each(Child::Expr(a));
                 each(Child::Expr(b));
             }

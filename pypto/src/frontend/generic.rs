@@ -291,6 +291,8 @@ pub enum ExprKind {
     },
     Tuple(&'static [Expr]),
     Array(&'static [Expr]),
+    /// `[value; LENGTH]` with a constant.
+    Repeat(&'static Expr, &'static Expr),
     /// `base[index]`
     Index(&'static Expr, &'static Expr),
     /// `base.0`
@@ -341,20 +343,22 @@ pub enum BinaryOp {
 }
 
 /// A constant's value.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ConstantValue {
     Int(i64, DType),
     Float(f64, DType),
     Bool(bool),
     /// A rounding mode, the argument of `cast_with`.
     Round(Round),
+    Array(Vec<ConstantValue>),
+    Tuple(Vec<ConstantValue>),
 }
 
 /// Constants that a kernel may name; the conversion gives them to the generic IR.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot use a constant of type `{Self}`",
     label = "named in a kernel",
-    note = "constants in kernels are integers, floats, `bool` and `Round`"
+    note = "constants in kernels are integers, floats, `bool` and `Round`, arrays and tuples of them"
 )]
 pub trait IntoConstant {
     /// The constant as data.
@@ -398,6 +402,25 @@ macro_rules! integer_constants {
 }
 
 integer_constants!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, usize => I64, isize => I64);
+
+impl<T: IntoConstant, const N: usize> IntoConstant for [T; N] {
+    fn into_constant(self) -> ConstantValue {
+        ConstantValue::Array(self.into_iter().map(T::into_constant).collect())
+    }
+}
+
+macro_rules! tuple_constants {
+    ($(($($T:ident $part:ident),+))*) => { $(
+        impl<$($T: IntoConstant),+> IntoConstant for ($($T,)+) {
+            fn into_constant(self) -> ConstantValue {
+                let ($($part,)+) = self;
+                ConstantValue::Tuple(vec![$($part.into_constant()),+])
+            }
+        }
+    )* };
+}
+
+tuple_constants! { (A a, B b) (A a, B b, C c) (A a, B b, C c, D d) }
 
 impl IntoConstant for Round {
     fn into_constant(self) -> ConstantValue {

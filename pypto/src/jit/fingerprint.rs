@@ -81,14 +81,17 @@ impl Walk {
     }
 
     fn constant(&mut self, value: ConstantValue) {
-        let (tag, bits) = match value {
-            ConstantValue::Int(n, dtype) => (dtype.name(), n as u64),
-            ConstantValue::Float(x, dtype) => (dtype.name(), x.to_bits()),
-            ConstantValue::Bool(b) => ("bool", u64::from(b)),
-            ConstantValue::Round(mode) => (mode.name(), 0),
+        let (tag, bits, parts) = match value {
+            ConstantValue::Int(n, dtype) => (dtype.name(), n as u64, Vec::new()),
+            ConstantValue::Float(x, dtype) => (dtype.name(), x.to_bits(), Vec::new()),
+            ConstantValue::Bool(b) => ("bool", u64::from(b), Vec::new()),
+            ConstantValue::Round(mode) => (mode.name(), 0, Vec::new()),
+            ConstantValue::Array(parts) => ("array", parts.len() as u64, parts),
+            ConstantValue::Tuple(parts) => ("tuple", parts.len() as u64, parts),
         };
         self.hasher.update(tag.as_bytes());
         self.hasher.update(&bits.to_le_bytes());
+        parts.into_iter().for_each(|part| self.constant(part));
     }
 }
 

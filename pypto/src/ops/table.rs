@@ -184,6 +184,9 @@ ops! {
     Max = "max" Binary ("a", "b") Number Pure "pto.tmax";
     /// The smaller; NaN if either is NaN.
     Min = "min" Binary ("a", "b") Number Pure "pto.tmin";
+    /// a to the power of b: 1 where b is 0 or a is 1, whatever the other is; NaN for finite negative a where b is not integral;
+    /// the sign of a where b is odd.
+    Pow = "pow" Binary ("a", "b") Float Pure within 1.5;
     /// Negation. Integers wrap.
     Neg = "neg" Unary ("x") Signed Pure "pto.tneg";
     /// Absolute value. The smallest integer stays.

@@ -39,8 +39,8 @@ enum Outcome {
 impl Case {
     /// Whether the last bits may differ: functions that are written out, and sums of products.
     fn is_inexact(self) -> bool {
-        use OpKind::{Cos, Erf, Exp2, Expm1, Log1p, Log2, Sigmoid, Sin, Tanh};
-        let written_out = [Cos, Erf, Exp2, Expm1, Log1p, Log2, Sigmoid, Sin, Tanh];
+        use OpKind::{Cos, Erf, Exp2, Expm1, Log1p, Log2, Pow, Sigmoid, Sin, Tanh};
+        let written_out = [Cos, Erf, Exp2, Expm1, Log1p, Log2, Pow, Sigmoid, Sin, Tanh];
         written_out.contains(&self.kind) || self.kind.class() == Class::Matmul
     }
 

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::coerce::Operand;
+use super::method::MethodCall;
 use super::value::Value;
 use super::{Flow, Site, Walker};
 use crate::diagnostics::codes;
@@ -12,7 +13,41 @@ use crate::ir::{Loc, ValueId};
 use crate::ops::OpKind;
 use crate::ops::fold::Literal;
 
+/// The longest array that an index of run time chooses from, and that `[value; LENGTH]` makes; `pypto-macros` has the same limit for
+/// literals.
+const MAX_ELEMENTS: usize = 64;
+
 impl Walker<'_> {
+    /// `[value; LENGTH]`
+    pub fn repeat_expression(&mut self, value: &'static Expr, length: &'static Expr) -> Flow<Value> {
+        let (value, length) = (self.operand(value), self.operand(length));
+        let (value, length) = (value?, length?);
+        let count = self.constant_of(&length, "the length of an array")?;
+        match usize::try_from(count).ok().filter(|n| *n <= MAX_ELEMENTS) {
+            Some(count) => Ok(Value::Array(vec![value.value; count].into())),
+            None => {
+                let title = format!("an array in a kernel has at most {MAX_ELEMENTS} elements, got {count}");
+                Err(self.error(codes::PARAMETER_RANGE, length.loc, title, "use a tile or a tensor"))
+            }
+        }
+    }
+
+    /// Methods of arrays: their length, and what gives their elements to a loop.
+    pub fn array_method(&mut self, parts: &Rc<[Value]>, call: &MethodCall) -> Flow<Option<Value>> {
+        let value = match call.name {
+            "len" => Value::Int(parts.len() as i64),
+            "iter" | "into_iter" | "copied" | "cloned" => Value::Array(parts.clone()),
+            "rev" => Value::Array(parts.iter().rev().cloned().collect()),
+            "enumerate" => {
+                let numbered = |(i, part): (usize, &Value)| Value::Tuple([Value::Int(i as i64), part.clone()].into());
+                Value::Array(parts.iter().enumerate().map(numbered).collect())
+            }
+            _ => return Ok(None),
+        };
+        let [] = self.exactly(call.name, call.args.clone(), call.loc)?;
+        Ok(Some(value))
+    }
+
     /// `base[index]`
     pub fn index_expression(&mut self, base: &'static Expr, index: &'static Expr) -> Flow<Value> {
         let (base, index) = (self.operand(base), self.operand(index));
@@ -27,6 +62,7 @@ impl Walker<'_> {
         if let Some(at) = self.known_index(parts.len(), index)? {
             return Ok(parts[at].clone());
         }
+        self.short_enough(parts, index)?;
         let at = self.checked_index(parts.len(), index)?;
         let parts = self.scalars(parts, index.loc)?;
         let Some((first, rest)) = parts.split_first() else { return Err(super::Reported) };
@@ -88,6 +124,7 @@ impl Walker<'_> {
             changed[at] = self.adapted(value.value, &parts[at], value.loc);
             return Ok(Value::Array(changed.into()));
         }
+        self.short_enough(parts, &index)?;
         let at = self.checked_index(parts.len(), &index)?;
         let parts = self.scalars(parts, loc)?;
         for (position, part) in parts.iter().enumerate() {
@@ -121,6 +158,18 @@ impl Walker<'_> {
                 Err(self.error(codes::OUT_OF_BOUNDS, index.loc, title, ""))
             }
         }
+    }
+
+    /// A choice at run time looks at every element.
+    fn short_enough(&mut self, parts: &[Value], index: &Operand) -> Flow<()> {
+        if parts.len() <= MAX_ELEMENTS {
+            return Ok(());
+        }
+        let title = format!(
+            "an index that is known at run time only chooses from at most {MAX_ELEMENTS} elements, and the array has {}",
+            parts.len()
+        );
+        Err(self.error(codes::PARAMETER_RANGE, index.loc, title, "pass a tensor, and read it with `get`"))
     }
 
     /// An index that is known at run time only; the kernel stops where it lies outside.

@@ -36,6 +36,7 @@ impl Walker<'_> {
             ExprKind::Method { receiver, name, type_args, args } => self.method(receiver, *name, type_args, args, loc),
             ExprKind::Tuple(parts) => Ok(Value::Tuple(self.all(parts)?)),
             ExprKind::Array(parts) => Ok(Value::Array(self.all(parts)?)),
+            ExprKind::Repeat(value, length) => self.repeat_expression(value, length),
             ExprKind::Index(base, index) => self.index_expression(base, index),
             ExprKind::TupleField(base, index) => self.tuple_field(base, *index, loc),
             ExprKind::Field(base, name) => self.field(base, *name),
@@ -92,8 +93,14 @@ impl Walker<'_> {
             ConstantValue::Float(x, dtype) => (Literal::Float(x), dtype),
             ConstantValue::Bool(b) => (Literal::Bool(b), DType::Bool),
             ConstantValue::Round(round) => return Ok(Value::Round(round)),
+            ConstantValue::Array(parts) => return Ok(Value::Array(self.constants(parts, loc)?)),
+            ConstantValue::Tuple(parts) => return Ok(Value::Tuple(self.constants(parts, loc)?)),
         };
         self.literal(literal, dtype, loc).map(Value::Scalar)
+    }
+
+    fn constants(&mut self, parts: Vec<ConstantValue>, loc: Loc) -> Flow<Rc<[Value]>> {
+        parts.into_iter().map(|part| self.constant(part, loc)).collect()
     }
 
     /// The statements of a block and its value. Errors do not keep later statements from being looked at.

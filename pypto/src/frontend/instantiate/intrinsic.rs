@@ -1,12 +1,14 @@
 //! The free functions of the language, by name.
 
 use super::coerce::Operand;
+use super::operator::bare_literal;
 use super::value::Value;
 use super::{Flow, Walker};
 use crate::diagnostics::codes;
 use crate::frontend::generic::Expr;
 use crate::ir::{DType, Loc, LoopKind};
 use crate::ops::OpKind;
+use crate::ops::fold::Literal;
 
 impl Walker<'_> {
     /// A call of a function of the language.
@@ -75,11 +77,23 @@ impl Walker<'_> {
             Value::Scalar(value) => *value,
             _ => self.tile_of(mask)?,
         };
-        let (x, y) = self.unified(OpKind::Select, a, b)?;
+        let open = bare_literal(&a.value).zip(bare_literal(&b.value));
+        let (x, y) = match open {
+            // Two literals take their type from the use of the result.
+            Some(literals) => {
+                let guess = if let (Literal::Int(_), Literal::Int(_)) = literals { DType::I64 } else { DType::F32 };
+                let dtype = Some(self.unit.inference.dtype(loc, guess));
+                (self.scalar_of(a, dtype)?, self.scalar_of(b, dtype)?)
+            }
+            None => self.unified(OpKind::Select, a, b)?,
+        };
         let site = self.site("select", loc, &[(mask, condition), (a, x), (b, y)]);
         let result = self.builder.select(condition, x, y, loc);
         let result = self.check(result, &site)?;
-        self.propagate(result, &[x, y]);
+        match open {
+            Some(_) => self.guessed(result, loc),
+            None => self.propagate(result, &[x, y]),
+        }
         Ok(self.scalar_or_tile(result))
     }
 

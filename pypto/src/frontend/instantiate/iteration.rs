@@ -135,6 +135,22 @@ impl Walker<'_> {
         Ok(Value::Iterator(Rc::new(Iteration { dims, ..iteration.clone() })))
     }
 
+    /// `(a..b).rev()`: the same indices, the last one first.
+    pub fn reversed(&mut self, iteration: &Iteration, loc: Loc) -> Flow<Value> {
+        let ([span], Item::Index { dtype }) = (&iteration.dims[..], &iteration.item) else {
+            return Err(self.unsupported(loc, "`rev` on an iterator of several dimensions", "use `rev` on a range"));
+        };
+        if self.builder.constant(span.step) != Some(1) {
+            return Err(self.unsupported(loc, "`rev` after `step_by`", "write `(a..b).rev().step_by(n)`"));
+        }
+        let (site, one) = (Site::new("rev", loc), self.builder.index(1, loc));
+        let sum = self.builder.binary(OpKind::Add, span.lower, span.upper, loc);
+        let sum = self.check(sum, &site)?;
+        let mirror = self.builder.binary(OpKind::Sub, sum, one, loc);
+        let item = Item::Falling { dtype: *dtype, sum: self.check(mirror, &site)? };
+        Ok(Value::Iterator(Rc::new(Iteration { item, ..iteration.clone() })))
+    }
+
     /// `spmd(n)`: one iteration a core.
     pub fn spmd(&mut self, count: &Operand, expr: &'static Expr, loc: Loc) -> Flow<Value> {
         self.check_remainder(expr, count)?;

@@ -3,6 +3,7 @@
 
 use super::assigned::Assigned;
 use super::carried::{flatten, rebuild};
+use super::coerce::Operand;
 use super::rule_message;
 use super::scope::{Slot, Variable};
 use super::value::{At, Item, Iteration, Span, Value};
@@ -11,6 +12,7 @@ use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::{Block, Expr, Pattern};
 use crate::ir::builder::{ForLoop, Varying};
 use crate::ir::{DType, Extent, Loc, LoopKind, Round, ValueId};
+use crate::ops::OpKind;
 use crate::ops::rules::RuleError;
 use crate::ops::rules::error::type_text;
 
@@ -58,7 +60,12 @@ impl Walker<'_> {
         body: &'static Block,
         loc: Loc,
     ) {
-        let iteration = self.operand(iterator).and_then(|operand| match &operand.value {
+        let iterator = self.operand(iterator);
+        if let Ok(Operand { value: Value::Array(parts), .. }) = &iterator {
+            self.over_array(pattern, parts, body, loc);
+            return;
+        }
+        let iteration = iterator.and_then(|operand| match &operand.value {
             Value::Iterator(iteration) => Ok(iteration.clone()),
             _ => Err(self.unexpected("an iterator", &operand)),
         });
@@ -69,6 +76,16 @@ impl Walker<'_> {
                 self.iterate(&statement, &mut Vec::new());
             }
             Err(Reported) => self.walk_unknown(Some(pattern), body, &assigned),
+        }
+    }
+
+    /// The elements of an array are known one by one: the body once for each.
+    fn over_array(&mut self, pattern: &'static Pattern, parts: &[Value], body: &'static Block, loc: Loc) {
+        for part in parts {
+            let mark = self.scope.mark();
+            self.bind(pattern, part.clone(), loc);
+            let _ = self.block(body);
+            self.scope.close(mark);
         }
     }
 
@@ -153,10 +170,11 @@ impl Walker<'_> {
     fn item(&mut self, iteration: &Iteration, indices: &[ValueId]) -> Flow<Value> {
         let loc = iteration.loc;
         match &iteration.item {
-            Item::Index { dtype: DType::I64 } => Ok(Value::Scalar(indices[0])),
-            Item::Index { dtype } => {
-                let cast = self.builder.cast(indices[0], *dtype, Round::None, loc);
-                self.check(cast, &Site::new("for", loc)).map(Value::Scalar)
+            Item::Index { dtype } => self.index_item(indices[0], *dtype, loc),
+            Item::Falling { dtype, sum } => {
+                let index = self.builder.binary(OpKind::Sub, *sum, indices[0], loc);
+                let index = self.check(index, &Site::new("rev", loc))?;
+                self.index_item(index, *dtype, loc)
             }
             Item::Indices => Ok(Value::Tuple(indices.iter().map(|i| Value::Scalar(*i)).collect())),
             Item::Place { shape, written } => {
@@ -171,6 +189,14 @@ impl Walker<'_> {
                 Ok(Value::At(At { offset: indices.to_vec(), shape, valid, written: *written }.into()))
             }
         }
+    }
+
+    fn index_item(&mut self, index: ValueId, dtype: DType, loc: Loc) -> Flow<Value> {
+        if dtype == DType::I64 {
+            return Ok(Value::Scalar(index));
+        }
+        let cast = self.builder.cast(index, dtype, Round::None, loc);
+        self.check(cast, &Site::new("for", loc)).map(Value::Scalar)
     }
 
     fn one_loop(&mut self, statement: &ForStatement<'_>, span: Span, indices: &mut Vec<ValueId>) {

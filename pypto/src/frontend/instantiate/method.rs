@@ -14,6 +14,7 @@ use crate::ops::{Class, OpKind};
 const TILE_METHODS: &[&str] = &[
     "max",
     "min",
+    "clamp",
     "eq",
     "ne",
     "lt",
@@ -104,6 +105,15 @@ impl Walker<'_> {
                 let [step] = self.exactly("step_by", call.args.clone(), loc)?;
                 Some(self.step_by(&iteration, &step, loc)?)
             }
+            Value::Iterator(iteration) if call.name == "rev" => {
+                let iteration = iteration.clone();
+                let [] = self.exactly("rev", call.args.clone(), loc)?;
+                Some(self.reversed(&iteration, loc)?)
+            }
+            Value::Array(parts) => {
+                let parts = parts.clone();
+                self.array_method(&parts, &call)?
+            }
             _ => None,
         };
         known.ok_or_else(|| self.unknown_method(&call, name))
@@ -149,6 +159,11 @@ impl Walker<'_> {
             ("select", _) => {
                 let [a, b] = self.exactly(name, args.clone(), *loc)?;
                 self.select(receiver, &a, &b, *loc)?
+            }
+            ("clamp", _) => {
+                let [least, most] = self.exactly(name, args.clone(), *loc)?;
+                let raised = self.binary(OpKind::Max, name, receiver, &least, *loc)?;
+                self.binary(OpKind::Min, name, &Operand { value: raised, ..receiver.clone() }, &most, *loc)?
             }
             ("cast", _) => {
                 let [] = self.exactly(name, args.clone(), *loc)?;
@@ -291,7 +306,7 @@ impl Walker<'_> {
 fn is_method(kind: OpKind) -> bool {
     match kind.class() {
         Class::Unary => true,
-        Class::Binary => matches!(kind, OpKind::Max | OpKind::Min),
+        Class::Binary => matches!(kind, OpKind::Max | OpKind::Min | OpKind::Pow),
         Class::RowReduce | Class::ColReduce | Class::RowArg | Class::ColArg => true,
         _ => false,
     }

@@ -229,7 +229,8 @@ impl Walker<'_> {
     }
 }
 
-fn bare_literal(value: &Value) -> Option<Literal> {
+/// The number of a literal whose type is not known yet.
+pub(super) fn bare_literal(value: &Value) -> Option<Literal> {
     match value {
         Value::Int(n) => Some(Literal::Int(*n)),
         Value::Float(x) => Some(Literal::Float(*x)),

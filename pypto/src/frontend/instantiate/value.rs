@@ -68,6 +68,8 @@ pub(super) struct Span {
 pub(super) enum Item {
     /// The index of the only dimension, as a scalar of this type.
     Index { dtype: DType },
+    /// As `Index`, from the last to the first: each and its mirror have this sum.
+    Falling { dtype: DType, sum: ValueId },
     /// A tuple of indices.
     Indices,
     /// An `At` of this shape, which was written there, cut at the upper bounds.

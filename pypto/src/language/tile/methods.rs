@@ -1,7 +1,7 @@
 //! The operations that tiles and whole tensors share as methods, from one list. On a tensor, `x.exp()` is
 //! `x.load_all().exp()`.
 
-use super::{Operand, Tile, TileValue, concatenated, reshaped, sliced};
+use super::{Operand, Tile, TileValue, clamped, concatenated, reshaped, sliced};
 use crate::language::tensor::Tensor;
 use crate::ops::OpKind;
 use crate::ops::reference::{Element, Shape, bitcast, cast, elementwise, layout, permute, reduce};
@@ -129,6 +129,9 @@ value_methods! { binary;
     max = Max, "[1i32, 5]", "3" => "[3i32, 5]";
     /// The smaller of each pair; NaN if either is NaN.
     min = Min, "[1i32, 5]", "3" => "[1i32, 3]";
+    /// To the power of the other, within 1.5 units in the last place; NaN for negative numbers to a power that is not integral.
+    /// Floats.
+    pow = Pow, "[9.0f32, 2.25]", "0.5" => "[3.0f32, 1.5]";
 }
 
 value_methods! { compare;
@@ -183,6 +186,9 @@ value_methods! { other;
     /// Conversion to another element type with a rounding mode.
     cast_with [U: Element] (round: Round) -> Tile<U, R>, "[1.5f32, -1.5], [1, 2]",
         ".cast_with::<i32>(Round::Floor).to_vec(), [1i32, -2]" = |x| Tile::of(cast::cast(&x, U::DTYPE, round));
+    /// `max(least)`, then `min(most)`; NaN stays.
+    clamp [L: Operand<T, R>, M: Operand<T, R>] (least: L, most: M) -> Tile<T, R>, "[1i32, 5], [1, 2]",
+        ".clamp(2, 4).to_vec(), [2i32, 4]" = |x| clamped(&x, &least.operand(), &most.operand());
     /// The bits of each element as another type of the same width; a NaN gives the bits of `NAN`.
     bitcast [U: Element] () -> Tile<U, R>, "[1.0f32, f32::NAN], [1, 2]",
         ".bitcast::<u32>().to_vec(), [0x3f80_0000u32, 0x7fc0_0000]" = |x| Tile::of(bitcast::bitcast(&x, U::DTYPE));

@@ -13,7 +13,8 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use super::operand::{Operand, TileValue};
-use crate::ops::reference::{Array, Element, Error, Result, Scalar, Shape, create, layout, permute};
+use crate::ops::OpKind;
+use crate::ops::reference::{Array, Element, Error, Result, Scalar, Shape, create, elementwise, layout, permute};
 
 /// A value of extents known when the kernel is specialized, with a valid extent in each dimension.
 ///
@@ -191,6 +192,13 @@ fn reshaped<T: Element, const S: usize>(array: Rc<Array>, shape: [i64; S]) -> Ti
 #[track_caller]
 fn sliced<T: Element, const R: usize>(array: &Array, offset: [i64; R], shape: [i64; R]) -> Tile<T, R> {
     Tile::of(layout::slice(array, Shape::from(offset), Shape::from(shape)))
+}
+
+/// Raised to the least, then lowered to the most.
+#[track_caller]
+fn clamped<T: Element, const R: usize>(x: &Array, least: &Array, most: &Array) -> Tile<T, R> {
+    let raised = elementwise::binary(OpKind::Max, x, least);
+    Tile::of(raised.and_then(|raised| elementwise::binary(OpKind::Min, &raised, most)))
 }
 
 /// Both valid in full along the axis.

@@ -1,11 +1,11 @@
-//! Rust's operators on tiles and whole tensors, with tiles, tensors and scalars on either side.
+//! Rust's operators on tiles, whole tensors and views, with tiles, tensors, views and scalars on either side.
 
 use std::ops;
 
 use half::{bf16, f16};
 
 use super::{Operand, Tile};
-use crate::language::tensor::Tensor;
+use crate::language::tensor::{Tensor, View, ViewMut};
 use crate::ops::OpKind;
 use crate::ops::reference::{Element, elementwise};
 
@@ -20,19 +20,34 @@ macro_rules! operators {
             }
         }
 
-        impl<T: Element, const R: usize, B: Operand<T, R>> ops::$Trait<B> for &Tensor<T, R> {
-            type Output = Tile<T, R>;
-
-            #[track_caller]
-            fn $method(self, other: B) -> Tile<T, R> {
-                Tile::of(elementwise::binary(OpKind::$kind, &self.operand(), &other.operand()))
-            }
-        }
+        of_tensors!($Trait $method $kind: &Tensor<T, R>, View<'_, T, R>, &View<'_, T, R>, &ViewMut<'_, T, R>);
 
         impl<T: Element, const R: usize, B: Operand<T, R>> ops::$AssignTrait<B> for Tile<T, R> {
             #[track_caller]
             fn $assign(&mut self, other: B) {
                 *self = Tile::of(elementwise::binary(OpKind::$kind, &self.array(), &other.operand()));
+            }
+        }
+
+        /// `*y += x`: as `y.set(&*y + x)`.
+        impl<T: Element, const R: usize, B: Operand<T, R>> ops::$AssignTrait<B> for Tensor<T, R> {
+            #[track_caller]
+            fn $assign(&mut self, other: B) {
+                let value = elementwise::binary(OpKind::$kind, &(&*self).operand(), &other.operand());
+                self.set(Tile::of(value));
+            }
+        }
+    )* };
+}
+
+macro_rules! of_tensors {
+    ($Trait:ident $method:ident $kind:ident: $($t:ty),*) => { $(
+        impl<T: Element, const R: usize, B: Operand<T, R>> ops::$Trait<B> for $t {
+            type Output = Tile<T, R>;
+
+            #[track_caller]
+            fn $method(self, other: B) -> Tile<T, R> {
+                Tile::of(elementwise::binary(OpKind::$kind, &self.operand(), &other.operand()))
             }
         }
     )* };
@@ -64,11 +79,18 @@ macro_rules! scalar_on_the_left {
             }
         }
 
-        impl<const R: usize> ops::$Trait<&Tensor<$t, R>> for $t {
+        scalar_and_tensors!($t, $Trait $method $kind:
+            &Tensor<$t, R>, View<'_, $t, R>, &View<'_, $t, R>, &ViewMut<'_, $t, R>);
+    )* };
+}
+
+macro_rules! scalar_and_tensors {
+    ($t:ty, $Trait:ident $method:ident $kind:ident: $($Other:ty),*) => { $(
+        impl<const R: usize> ops::$Trait<$Other> for $t {
             type Output = Tile<$t, R>;
 
             #[track_caller]
-            fn $method(self, other: &Tensor<$t, R>) -> Tile<$t, R> {
+            fn $method(self, other: $Other) -> Tile<$t, R> {
                 let scalar = Operand::<$t, R>::operand(self);
                 Tile::of(elementwise::binary(OpKind::$kind, &scalar, &other.operand()))
             }
@@ -109,7 +131,13 @@ macro_rules! prefix_operators {
             }
         }
 
-        impl<T: Element, const R: usize> ops::$Trait for &Tensor<T, R> {
+        prefix_of_tensors!($Trait $method $kind: &Tensor<T, R>, View<'_, T, R>, &View<'_, T, R>, &ViewMut<'_, T, R>);
+    )* };
+}
+
+macro_rules! prefix_of_tensors {
+    ($Trait:ident $method:ident $kind:ident: $($t:ty),*) => { $(
+        impl<T: Element, const R: usize> ops::$Trait for $t {
             type Output = Tile<T, R>;
 
             #[track_caller]

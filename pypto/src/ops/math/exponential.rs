@@ -124,10 +124,18 @@ pub(super) fn clamp<B: MathBuilder>(m: &mut B, x: B::F, low: f32, high: f32) -> 
 #[inline(always)]
 pub fn exp2<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
     let x = clamp(m, x, -151.0, 129.0);
+    let zero = m.f(0.0);
+    exp2_of_sum(m, x, zero)
+}
+
+/// 2^(x + rest) for |x| <= 200 and a small rest.
+#[inline(always)]
+pub(super) fn exp2_of_sum<B: MathBuilder>(m: &mut B, x: B::F, rest: B::F) -> B::F {
     let (rounder, one) = (m.f(ROUNDER), m.f(1.0));
     let shifted = m.add(x, rounder);
     let n = m.sub(shifted, rounder);
     let r = m.sub(x, n);
+    let r = m.add(r, rest);
     let p = m.polynomial(r, &EXP2);
     let p = m.fma(p, r, one);
     let exponent = integer(m, shifted);
@@ -183,6 +191,16 @@ const LOG2_E_LOW: f32 = 1.925_963e-8;
 /// ln x = exponent * ln 2 + f + tail, where 1 + f in [2/3, 4/3) is x without its exponent.
 #[inline(always)]
 fn log_parts<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::F, B::F) {
+    let (f, exponent) = fraction_and_exponent(m, x);
+    let square = m.mul(f, f);
+    let p = m.polynomial(f, &LOG);
+    let tail = m.mul(p, square);
+    (f, tail, exponent)
+}
+
+/// x = 2^exponent (1 + f), where 1 + f is in [2/3, 4/3).
+#[inline(always)]
+pub(super) fn fraction_and_exponent<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::F) {
     const TWO_THIRDS: i32 = 0x3f2a_aaab;
     let (normal, up) = (m.f(f32::MIN_POSITIVE), m.f(8388608.0));
     let is_small = m.lt(x, normal);
@@ -197,12 +215,8 @@ fn log_parts<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::F, B::F) {
     let mantissa = m.isub(bits, exponent_bits);
     let (mantissa, one) = (m.float_of(mantissa), m.f(1.0));
     let f = m.sub(mantissa, one);
-    let square = m.mul(f, f);
-    let p = m.polynomial(f, &LOG);
-    let tail = m.mul(p, square);
     let exponent = m.to_f(exponent);
-    let exponent = m.add(exponent, offset);
-    (f, tail, exponent)
+    (f, m.add(exponent, offset))
 }
 
 #[inline(always)]

@@ -10,6 +10,7 @@
 mod exponential;
 mod hyperbolic;
 mod large_angle;
+mod power;
 mod scalar;
 mod trigonometric;
 
@@ -18,6 +19,7 @@ mod tests;
 
 pub use exponential::{exp, exp2, expm1, log, log1p, log2};
 pub use hyperbolic::{erf, sigmoid, tanh};
+pub use power::pow;
 pub use scalar::ScalarMath;
 pub use trigonometric::{cos, sin};
 

@@ -76,3 +76,34 @@ fn slices_and_single_values_agree() {
         }
     }
 }
+
+/// Where the result is exact, Rust's `powf` gives it, and it has the special values of C.
+#[test]
+fn special_powers_are_those_of_powf() {
+    let specials = [
+        0.0,
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        0.5,
+        2.5,
+        1e30,
+        1e-45,
+        16_777_216.0,
+        16_777_217.0,
+        4e9,
+        f32::MAX,
+        f32::INFINITY,
+        f32::NAN,
+    ];
+    let all: Vec<f32> = specials.iter().flat_map(|x| [*x, -x]).collect();
+    for x in [0.0f32, 1.0, 2.0, 0.5, 4.0, f32::INFINITY, f32::NAN].into_iter().flat_map(|x| [x, -x]) {
+        for y in &all {
+            let (got, want) = (super::pow(&mut super::ScalarMath, x, *y), x.powf(*y));
+            let is_exact = want.abs().log2().fract() == 0.0 || !want.is_normal();
+            let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+            assert!(same || !is_exact, "pow({x:?}, {y:?}) = {got:?}, not {want:?}");
+        }
+    }
+}

@@ -124,6 +124,7 @@ fn float_binary(kind: OpKind, a: &Array, b: &Array) -> Result<Array> {
         OpKind::Mul => map2_f32(op, a, b, |a, b| a * b),
         OpKind::Div => map2_f32(op, a, b, |a, b| a / b),
         OpKind::Rem => map2_f32(op, a, b, |a, b| a % b),
+        OpKind::Pow => map2_f32(op, a, b, |a, b| math::pow(&mut ScalarMath, a, b)),
         OpKind::Max => map2_f32(op, a, b, max_f32),
         OpKind::Min => map2_f32(op, a, b, min_f32),
         _ => unsupported(kind, a.dtype()),

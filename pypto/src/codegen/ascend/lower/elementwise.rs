@@ -132,8 +132,10 @@ impl Lowering<'_> {
             return self.logic(op, kind, a, b, shape);
         }
         let Some(tile_op) = TileOp::of(kind, Form::Binary) else {
-            if kind == OpKind::Xor {
-                return self.exclusive_or(op, a, b, shape);
+            match kind {
+                OpKind::Xor => return self.exclusive_or(op, a, b, shape),
+                OpKind::Pow => return self.power(a, b, shape),
+                _ => {}
             }
             return Err(self.refuse(op, "on tiles"));
         };

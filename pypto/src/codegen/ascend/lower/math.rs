@@ -57,6 +57,25 @@ impl Lowering<'_> {
         Ok(Some(x.with(Repr::Data(handle), DType::F32)))
     }
 
+    /// `a` to the power of `b`, both of the extents of `shape` or expanded to them.
+    pub(super) fn power(&mut self, a: &Tile, b: &Tile, shape: &Tile) -> Outcome<Tile> {
+        let (a, b) = (self.converted(a, DType::F32, "NONE")?, self.converted(b, DType::F32, "NONE")?);
+        let wide = Tile { dtype: DType::F32, ..shape.clone() };
+        let (a, b) = (self.expanded(&a, &wide)?, self.expanded(&b, &wide)?);
+        let (x, y) = (self.in_rows(&a)?, self.in_rows(&b)?);
+        let (rows, cols, valid) = self.row_shape(&wide);
+        let rows = Tile { repr: Repr::Data(x), rows, cols, valid, ..wide.clone() };
+        let mut math = TileMath { lowering: self, shape: rows, error: None };
+        let result = math::pow(&mut math, Lanes::Tile(x), Lanes::Tile(y));
+        let result = math.float_tile(result);
+        if let Some(error) = math.error {
+            return Err(error);
+        }
+        let handle = if wide.is_column() { self.row_as_column(result, wide.valid[0])? } else { result };
+        let result = wide.with(Repr::Data(handle), DType::F32);
+        self.converted(&result, shape.dtype, if shape.dtype == DType::F32 { "NONE" } else { "RINT" })
+    }
+
     /// `1 / (1 + exp(-x))`.
     fn sigmoid(&mut self, x: &Tile) -> Outcome<Tile> {
         let one = self.number(1.0, DType::F32);

@@ -12,6 +12,12 @@ impl Builder<'_> {
         let shape = self.ty(x);
         function.apply(&mut LirMath { builder: self, shape }, x)
     }
+
+    /// `x` to the power of `y`, scalars or vectors of f32 alike.
+    pub fn pow(&mut self, x: Value, y: Value) -> Value {
+        let shape = self.ty(x);
+        crate::ops::math::pow(&mut LirMath { builder: self, shape }, x, y)
+    }
 }
 
 /// Writes the operations into a builder, for scalars or vectors.

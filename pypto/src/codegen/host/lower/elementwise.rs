@@ -138,6 +138,7 @@ fn float_binary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value, y: Va
         K::Mul => b.mul(x, y),
         K::Div => b.div(x, y),
         K::Rem => remainder(b, x, y),
+        K::Pow => b.pow(x, y),
         _ => return None,
     };
     Some(round_to(b, value, dtype))
@@ -186,6 +187,7 @@ pub(super) fn weight(kind: OpKind, dtype: DType) -> u32 {
             K::Div | K::Recip | K::Sqrt => 5,
             K::Rsqrt => 10,
             K::Rem => 60,
+            K::Pow => 80,
             _ => 1,
         }
 }

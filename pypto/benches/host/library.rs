@@ -1,0 +1,139 @@
+//! `pypto::kernels` beside the same kernels written by hand: for f32 and fixed extents, without element types, `dyn` extents and checks.
+
+use std::time::Duration;
+
+use pypto::jit::Result;
+use pypto::prelude::*;
+
+use crate::measure::interleaved;
+use crate::{Line, Outcome, kernels, line, pattern};
+
+/// Rows and columns of the inputs, and repetitions.
+const ROWS: i64 = 4096;
+const COLUMNS: i64 = 1024;
+const REPETITIONS: usize = 20;
+
+#[pypto::jit(meta(TM = 16))]
+fn layer_norm(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[shape(1, N)] gamma: &Tensor<f32, 2>,
+    #[shape(1, N)] beta: &Tensor<f32, 2>,
+    epsilon: f32,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([M, N], [TM, N]) {
+        let t = x.load(at);
+        let centred = t - t.row_sum() / N as f32;
+        let variance = (centred * centred).row_sum() / N as f32;
+        y.store(at, centred * (variance + epsilon).rsqrt() * gamma + beta);
+    }
+}
+
+#[pypto::jit(meta(TM = 16))]
+fn rms_norm(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[shape(1, N)] gamma: &Tensor<f32, 2>,
+    epsilon: f32,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([M, N], [TM, N]) {
+        let t = x.load(at);
+        y.store(at, t * ((t * t).row_sum() / N as f32 + epsilon).rsqrt() * gamma);
+    }
+}
+
+#[pypto::jit]
+fn gelu(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    y.set(0.5 * x * (1.0 + (x * std::f32::consts::FRAC_1_SQRT_2).erf()));
+}
+
+#[pypto::jit]
+fn swiglu(
+    #[shape(M, N)] gate: &Tensor<f32, 2>,
+    #[shape(M, N)] up: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    y.set(gate / (1.0 + (-gate).exp()) * up);
+}
+
+#[pypto::jit]
+fn rope(
+    #[shape(S, H, D)] x: &Tensor<f32, 3>,
+    #[shape(S, HALF)] cos: &Tensor<f32, 2>,
+    #[shape(S, HALF)] sin: &Tensor<f32, 2>,
+    #[out]
+    #[shape(S, H, D)]
+    y: &mut Tensor<f32, 3>,
+) {
+    for s in 0..S {
+        let (c, i) = (cos.tile([s, 0], [1, HALF]), sin.tile([s, 0], [1, HALF]));
+        let (a, b) = (x.at(s).tile([0, 0], [H, HALF]), x.at(s).tile([0, HALF], [H, HALF]));
+        y.at_mut(s).store([0, 0], a * c - b * i);
+        y.at_mut(s).store([0, HALF], b * c + a * i);
+    }
+}
+
+/// The line of one kernel: how many times as fast the library's is.
+fn compared(name: &str, own: &mut dyn FnMut() -> Result<()>, library: &mut dyn FnMut() -> Result<()>) -> Result<Line> {
+    own()?;
+    library()?;
+    let [own, library]: [Duration; 2] = interleaved(REPETITIONS, [&mut || drop(own()), &mut || drop(library())]);
+    let ratio = own.as_secs_f64() / library.as_secs_f64();
+    let measured = format!("{ratio:.2} x ({:.0} us)", library.as_secs_f64() * 1e6);
+    Ok(line(format!("pypto::kernels::{name}, to one by hand"), measured, ">= 0.95 x", ratio >= 0.95))
+}
+
+/// Every kernel of the library that one would write oneself.
+pub fn checks() -> Outcome {
+    use pypto::kernels as library;
+    let x = pattern([ROWS, COLUMNS]);
+    let (gamma, beta) = (pattern([1, COLUMNS]), pattern([1, COLUMNS]));
+    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([ROWS, COLUMNS]));
+    let mut lines = vec![
+        compared("softmax", &mut || kernels::softmax(&x, &mut y).map(drop), &mut || {
+            library::softmax(&x, &mut z).map(drop)
+        })?,
+        compared("layer_norm", &mut || layer_norm(&x, &gamma, &beta, 1e-5, &mut y).map(drop), &mut || {
+            library::layer_norm(&x, &gamma, &beta, 1e-5, &mut z).map(drop)
+        })?,
+        compared("rms_norm", &mut || rms_norm(&x, &gamma, 1e-5, &mut y).map(drop), &mut || {
+            library::rms_norm(&x, &gamma, 1e-5, &mut z).map(drop)
+        })?,
+        compared("gelu", &mut || gelu(&x, &mut y).map(drop), &mut || library::gelu(&x, &mut z).map(drop))?,
+        compared("swiglu", &mut || swiglu(&x, &x, &mut y).map(drop), &mut || {
+            library::swiglu(&x, &x, &mut z).map(drop)
+        })?,
+    ];
+    let (positions, heads, depth) = (ROWS / 4, 32, 128);
+    let x = pattern([positions, heads, depth]);
+    let (cos, sin) = (pattern([positions, depth / 2]), pattern([positions, depth / 2]));
+    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 3>::zeros([positions, heads, depth]));
+    lines.push(compared("rope", &mut || rope(&x, &cos, &sin, &mut y).map(drop), &mut || {
+        library::rope(&x, &cos, &sin, &mut z).map(drop)
+    })?);
+    lines.push(attention()?);
+    Ok(lines)
+}
+
+fn attention() -> Result<Line> {
+    let (heads, length, depth) = (8i64, 1024i64, 64i64);
+    let [q, k, v] = std::array::from_fn(|_| pattern([heads * length, depth]));
+    let four = |x: &Tensor<f32, 2>| Tensor::from_vec(x.to_vec(), [1, heads, length, depth]);
+    let (q4, k4, v4) = (four(&q), four(&k), four(&v));
+    let lengths = Tensor::from_vec(vec![length as i32], [1]);
+    let (mut o, mut o4) = (Tensor::zeros([heads * length, depth]), Tensor::zeros([1, heads, length, depth]));
+    compared("attention", &mut || kernels::attention(&q, &k, &v, &mut o).map(drop), &mut || {
+        pypto::kernels::attention(&q4, &k4, &v4, &lengths, &mut o4).map(drop)
+    })
+}
