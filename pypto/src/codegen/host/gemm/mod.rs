@@ -198,44 +198,33 @@ impl Problem {
 fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let zero = b.index(0);
     let empty = b.cmp(Cmp::Eq, p.k, zero);
-    b.if_else(
-        empty,
-        |b| {
-            kernel::fill(b, kind.acc, p);
-            Vec::new()
-        },
-        |b| {
-            let most = b.index(few_rows::MOST);
-            let few = b.cmp(Cmp::Le, p.m, most);
-            // Few rows do not pay for packing B; streaming needs its rows contiguous.
-            let stream = if kind.b.is_row_contiguous() { few } else { b.bool(false) };
-            b.if_else(
-                stream,
-                |b| {
-                    few_rows::emit(b, kind, p);
-                    Vec::new()
-                },
-                |b| {
-                    if few_dots::fits(kind) {
-                        let most = b.index(few_dots::MOST);
-                        let few = b.cmp(Cmp::Le, p.m, most);
-                        let dots = |b: &mut Builder<'_>| {
-                            few_dots::emit(b, kind, p);
-                            Vec::new()
-                        };
-                        b.if_else(few, dots, |b| {
-                            blocked(b, kind, p);
-                            Vec::new()
-                        });
-                    } else {
-                        blocked(b, kind, p);
-                    }
-                    Vec::new()
-                },
-            );
-            Vec::new()
-        },
-    );
+    let fill = |b: &mut Builder<'_>| {
+        kernel::fill(b, kind.acc, p);
+        Vec::new()
+    };
+    b.if_else(empty, fill, |b| {
+        product(b, kind, p);
+        Vec::new()
+    });
+}
+
+/// A product with at least one step: few rows do not pay for packing B where it can be read as it lies.
+fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
+    let (most, few): (i64, fn(&mut Builder<'_>, Kind, &Problem)) = match kind {
+        _ if kind.b.is_row_contiguous() => (few_rows::MOST, few_rows::emit),
+        _ if few_dots::fits(kind) => (few_dots::MOST, few_dots::emit),
+        _ => return blocked(b, kind, p),
+    };
+    let most = b.index(most);
+    let is_small = b.cmp(Cmp::Le, p.m, most);
+    let small = |b: &mut Builder<'_>| {
+        few(b, kind, p);
+        Vec::new()
+    };
+    b.if_else(is_small, small, |b| {
+        blocked(b, kind, p);
+        Vec::new()
+    });
 }
 
 /// One block of the inner dimension, with the source of the initial value for it.

@@ -4,7 +4,7 @@ use super::access::{Access, Cursor, Row, stored};
 use super::columns::column_loop;
 use super::elementwise::round_to;
 use super::graph::{ColumnKind, ColumnReduction, Sink};
-use super::row_group::identity;
+use super::row_group::{RowGroup, identity};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Reduce, Type, Value};
 use crate::ir::DType;
 
@@ -59,17 +59,36 @@ pub(super) fn finish(b: &mut Builder<'_>, sinks: &[Sink], outer: &[Row]) {
     }
 }
 
+/// Whether a group does nothing with its rows but combining them with accumulators, so that several rows can be taken at a time.
+pub(super) fn takes_rows_together(group: &RowGroup<'_>) -> bool {
+    let [segment] = group.plan.segments.as_slice() else { return false };
+    let alone = segment.reductions.is_empty() && segment.kept.is_empty() && segment.checks.is_empty();
+    let combines = |sink: &Sink| match sink {
+        Sink::Columns(c) => matches!(c.kind, ColumnKind::Combine(_)) && !group.nodes[c.node].narrow,
+        _ => false,
+    };
+    alone && group.plan.narrow_checks.is_empty() && group.sinks.iter().all(combines)
+}
+
+/// Some rows in their order, some lanes; rows are in no cursor, since values are given.
+pub(super) fn combine(b: &mut Builder<'_>, c: &ColumnReduction, values: &[Value], at: &Cursor<'_>) {
+    let ColumnKind::Combine(reduce) = c.kind else { return };
+    let old = c.accumulator.load(b, at);
+    let new = values.iter().fold(old, |sum, &value| {
+        let value = b.splat(value);
+        b.bin(reduce.bin(), sum, value)
+    });
+    c.accumulator.store(b, new, at);
+}
+
 /// One row, some lanes.
 pub(super) fn visit(b: &mut Builder<'_>, c: &ColumnReduction, value: Value, at: &Cursor<'_>) {
     let here = Cursor { rows: &[], ..at.clone() };
-    let value = b.splat(value);
-    let old = c.accumulator.load(b, &here);
     match (c.kind, &c.index) {
-        (ColumnKind::Combine(reduce), _) => {
-            let new = b.bin(reduce.bin(), old, value);
-            c.accumulator.store(b, new, &here);
-        }
+        (ColumnKind::Combine(_), _) => combine(b, c, &[value], &here),
         (ColumnKind::Position { maximum }, Some(index)) => {
+            let value = b.splat(value);
+            let old = c.accumulator.load(b, &here);
             let better = is_better(b, maximum, c.dtype, value, old);
             let (row, old_index) = (row_number(b, at.rows), index.load(b, &here));
             let (best, position) = (b.select(better, value, old), b.select(better, row, old_index));

@@ -12,6 +12,9 @@ use super::plan::{Plan, Segment};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Reduce, Type, Value};
 use crate::ir::DType;
 
+/// Rows that are combined with the accumulators of column reductions at a time.
+const TOGETHER: i64 = 4;
+
 /// A planned group with everything that its emission needs.
 pub(super) struct RowGroup<'f> {
     pub nodes: Vec<Node<'f>>,
@@ -77,15 +80,56 @@ impl RowGroup<'_> {
         if innermost {
             column_reduce::start(b, &self.sinks);
         }
-        let (zero, end) = (b.index(0), self.rows[depth]);
-        b.for_each(zero, end, 1, |b, index| {
+        let (mut start, end) = (b.index(0), self.rows[depth]);
+        if innermost && column_reduce::takes_rows_together(self) {
+            let together = b.index(TOGETHER);
+            let rest = b.urem(end, together);
+            let whole = b.sub(end, rest);
+            b.for_each(start, whole, TOGETHER, |b, first| self.emit_rows_together(b, rows, first));
+            start = whole;
+        }
+        let one = b.index(1);
+        b.for_loop(start, end, one, &[], |b, index, _| {
             rows.push(Row { index, end });
             self.emit_rows(b, rows);
             rows.pop();
+            Vec::new()
         });
         if innermost {
             column_reduce::finish(b, &self.sinks, rows);
         }
+    }
+
+    /// Some rows that are only combined with the accumulators of column reductions, which are read and written once for all of them.
+    fn emit_rows_together(&self, b: &mut Builder<'_>, outer: &[Row], first: Value) {
+        let end = self.rows[outer.len()];
+        let rows: Vec<Vec<Row>> = (0..TOGETHER)
+            .map(|i| {
+                let i = b.index(i);
+                let index = b.add(first, i);
+                outer.iter().copied().chain([Row { index, end }]).collect()
+            })
+            .collect();
+        let mut states: Vec<RowState<'_>> =
+            rows.iter().map(|rows| RowState { rows, narrow: HashMap::new(), gathered: HashMap::new() }).collect();
+        for state in &mut states {
+            self.sinks.iter().for_each(|sink| self.prepare(b, state, 0, sink.node()));
+        }
+        let weight = self.plan.segments[0].weight * TOGETHER as u32;
+        column_loop(b, self.columns, weight, &[], &mut |b, column, mask, _| {
+            let at = Cursor { rows: &[], column, columns: self.columns, mask };
+            let mut lanes: Vec<Lanes<'_>> = rows
+                .iter()
+                .map(|rows| Lanes { at: Cursor { rows, ..at.clone() }, segment: 0, wide: HashMap::new() })
+                .collect();
+            for sink in &self.sinks {
+                let Sink::Columns(c) = sink else { continue };
+                let values: Vec<Value> =
+                    states.iter().zip(&mut lanes).map(|(state, lanes)| self.wide(b, state, lanes, c.node)).collect();
+                column_reduce::combine(b, c, &values, &at);
+            }
+            Vec::new()
+        });
     }
 
     fn emit_row(&self, b: &mut Builder<'_>, rows: &[Row]) {
