@@ -172,12 +172,15 @@ fn attention() {
     let lengths = Tensor::from_vec(vec![100, 57], [2]);
     let plain = run!(kernels::attention::<f32>; &q, &k, &v, &lengths; o: Tensor<f32, 4> = [2, 4, 30, 64]);
     let causal = run!(kernels::attention::<f32>.with(meta! { CAUSAL: 1 }); &q, &k, &v, &lengths; o: Tensor<f32, 4> = [2, 4, 30, 64]);
+    let one = of::<f32, 3>([2, 4, 64], 1);
+    let decoded = run!(kernels::attention_decode::<f32>; &one, &k, &v, &lengths; o: Tensor<f32, 3> = [2, 4, 64]);
     let (q, k, v) = (of::<f32, 3>([2, 4, 64], 1), of::<f32, 4>([5, 2, 16, 64], 2), of::<f32, 4>([5, 2, 16, 64], 3));
     let (table, lengths) = (Tensor::from_vec(vec![2, 0, 4, 1, 3, 0], [2, 3]), Tensor::from_vec(vec![48, 17], [2]));
     let paged = run!(kernels::paged_attention::<f32>; &q, &k, &v, &table, &lengths; o: Tensor<f32, 3> = [2, 4, 64]);
     none(vec![
         agree("attention", 1e-5, plain),
         agree("causal attention", 1e-5, causal),
+        agree("attention_decode", 1e-5, decoded),
         agree("paged_attention", 1e-5, paged),
     ]);
 }

@@ -16,6 +16,7 @@
 
 // A kernel and the companion type of its name are exported together.
 mod activation;
+mod decode;
 pub mod inline;
 mod loss;
 mod normalization;
@@ -26,6 +27,7 @@ mod routing;
 mod streamed_attention;
 
 pub use activation::{gelu, gelu_tanh, silu, swiglu};
+pub use decode::attention_decode;
 pub use loss::cross_entropy;
 pub use normalization::{layer_norm, rms_norm};
 pub use probabilities::{log_softmax, softmax};

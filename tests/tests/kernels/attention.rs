@@ -66,6 +66,32 @@ fn causal() {
     check::<bf16>(Case { b: 1, h: 4, g: 2, s: 1, l: 33, d: 16, lengths: &[30] }, true);
 }
 
+fn check_decode<T: Float>([b, h, g, l, d]: [i64; 5], lengths: &[i32]) {
+    let (q, k, v) = (tame::<T, 3>(1, [b, h, d]), tame::<T, 4>(2, [b, g, l, d]), tame::<T, 4>(3, [b, g, l, d]));
+    let counts = Tensor::from_vec(lengths.to_vec(), [b]);
+    let kernel = kernels::attention_decode::<T>.with(meta! { BK: 8, PARTS: 3 });
+    let (o,) = outputs!(kernel, [&q, &k, &v, &counts], o = Tensor::<T, 3>::zeros([b, h, d]));
+
+    let (queries, keys, values) = (wide(&q), wide(&k), wide(&v));
+    let row = |from: &[f64], at: i64| from[(at * d) as usize..((at + 1) * d) as usize].to_vec();
+    let mut expected = Vec::new();
+    for at in 0..b * h {
+        let start = (at / h * g + at % h / (h / g)) * l;
+        let pick = |from: &[f64]| {
+            (start..start + i64::from(lengths[(at / h) as usize])).map(|key| row(from, key)).collect::<Vec<_>>()
+        };
+        expected.extend(attended(&row(&queries, at), &pick(&keys), &pick(&values)));
+    }
+    near(&o, &expected);
+}
+
+#[test]
+fn one_query_and_parts_of_keys() {
+    check_decode::<f32>([1, 1, 1, 1, 1], &[1]);
+    check_decode::<f32>([3, 4, 2, 60, 16], &[60, 0, 9]);
+    check_decode::<bf16>([2, 6, 1, 33, 8], &[33, 17]);
+}
+
 fn check_pages<T: Float>([b, h, g, d, page, pages]: [i64; 6], lengths: &[i32]) {
     let columns = lengths.iter().map(|n| (i64::from(*n) + page - 1) / page).max().unwrap_or(0).max(1);
     let (q, k, v) =

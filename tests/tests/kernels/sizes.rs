@@ -81,6 +81,19 @@ fn attention_of_any_number_of_sequences_queries_and_keys() {
 }
 
 #[test]
+fn one_query_of_any_number() {
+    let kernel = kernels::attention_decode::<f32>;
+    let cache = |salt, b, l| tame::<f32, 4>(salt, [b, 2, l, 6]);
+    let lengths = |b, l: i64| Tensor::<i32, 1>::from_fn([b], |[i]| (i * 7 % (l + 1)) as i32);
+    let q = |b| tame::<f32, 3>(1, [b, 4, 6]);
+    let zeros = |b| Tensor::<f32, 3>::zeros([b, 4, 6]);
+    let compiled = compiled!(kernel, [&q(1), &cache(2, 1, 3), &cache(3, 1, 3), &lengths(1, 3)], o = zeros(1));
+    for [b, l] in [[0, 1], [3, 0], [1, 300], [9, 140]] {
+        agrees!(compiled, kernel, [&q(b), &cache(2, b, l), &cache(3, b, l), &lengths(b, l)], o = zeros(b));
+    }
+}
+
+#[test]
 fn pages_of_any_number() {
     let kernel = kernels::paged_attention::<f32>;
     let pages = |salt, p| tame::<f32, 4>(salt, [p, 2, 4, 6]);

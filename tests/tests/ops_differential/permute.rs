@@ -68,6 +68,32 @@ fn orders_of_rows() {
     }));
 }
 
+/// Where only the first columns of an order are used, rows are not sorted: few and many columns, of rows that fall, rise, and repeat.
+#[test]
+fn first_columns_of_orders() {
+    let mut failures = Failures::new();
+    for dtype in DType::ALL {
+        for (form, extents) in [(Form::Whole, [3, 1100]), (Form::Padded, [5, 300]), (Form::Blocks, [6, 131])] {
+            let mut session = Session::new(form, extents);
+            for fill in [Fill::Special, Fill::Tame, Fill::Bits] {
+                let x = session.tile(Operand(dtype, Span::All, Span::All, fill));
+                let (rows, columns) = (Extent::Const(session.tile_dims()[0]), session.tile_dims()[1]);
+                let zero = session.b.index(0, loc());
+                for count in [1, 32, 33, columns / 4, columns / 2].into_iter().filter(|n| *n <= columns) {
+                    let order = emit(&mut session, OpKind::RowArgsort, &[x]);
+                    let first = order
+                        .and_then(|order| session.b.slice(order, &[zero, zero], &[rows, Extent::Const(count)], loc()));
+                    session.output(&format!("first {count} of {fill:?}"), first.clone());
+                    let values = first.and_then(|first| emit(&mut session, OpKind::Gather, &[x, first]));
+                    session.output(&format!("largest {count} of {fill:?}"), values);
+                }
+            }
+            failures.extend(check(&format!("{dtype} {form:?} {extents:?}"), session));
+        }
+    }
+    none(failures);
+}
+
 #[test]
 fn bits_as_another_type() {
     let mut failures = Failures::new();

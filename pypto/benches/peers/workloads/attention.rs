@@ -23,7 +23,7 @@ pub fn workloads() -> Vec<Workload> {
     vec![
         case("attention 8 x 1024 x 64", 1024, 1024, 1.0, |t| attention(t, HEADS, [1024, 1024], false)),
         case("attention 8 x 1024 x 64 causal", 1024, 1024, 0.5, |t| attention(t, HEADS, [1024, 1024], true)),
-        case("attention decode 8 x 4096 x 64", 1, 4096, 1.0, |t| attention(t, HEADS, [1, 4096], false)),
+        case("attention decode 8 x 4096 x 64", 1, 4096, 1.0, |t| decode(t, 4096)),
     ]
 }
 
@@ -46,6 +46,18 @@ pub fn attention(threads: usize, heads: i64, [queries, keys]: [i64; 2], causal: 
         reference_row(&q1, &k1, &v1, head, query, seen)
     };
     Ok(prepared(o, (heads * queries) as usize, call, reference))
+}
+
+fn decode(threads: usize, keys: i64) -> Result<Prepared> {
+    let q = Rc::new(normal([1, HEADS, DEPTH], 1));
+    let [k, v] = [2, 3].map(|seed| Rc::new(normal([1, HEADS, keys, DEPTH], seed)));
+    let lengths = Tensor::from_vec(vec![keys as i32], [1]);
+    let o = Tensor::zeros([1, HEADS, DEPTH]);
+    let compiled = kernels::attention_decode::<f32>.compile(&(&*q, &*k, &*v, &lengths, &o), &on(threads))?;
+    let (q1, k1, v1) = (Tensor::from_vec(q.to_vec(), [1, HEADS, 1, DEPTH]), k.clone(), v.clone());
+    let call = move |o: &mut Tensor<f32, 3>| compiled.call((&*q, &*k, &*v, &lengths, o));
+    let reference = move |row: usize| reference_row(&q1, &k1, &v1, row as i64, 0, keys);
+    Ok(prepared(o, HEADS as usize, call, reference))
 }
 
 /// What one query gets of the first `seen` keys of its head.

@@ -296,6 +296,48 @@ fn strided_access_and_transposition() {
 }
 
 #[test]
+fn lanes_are_swapped_and_masks_are_bits() {
+    let x: Vec<i32> = (0..64).map(|i| i * 37 % 64).collect();
+    for target in runnable() {
+        for distance in (0..target.lanes as u32).filter(|d| d.count_ones() != 2) {
+            let y: Vec<i32> = run_map(&map(target, Elem::I32, |b, x, _| b.swap(x, distance)), &x, &x);
+            assert!((0..64).all(|i| y[i] == x[i ^ distance as usize]), "distance {distance} on {}", target.isa.name());
+        }
+        let y: Vec<i32> = run_map(
+            &map(target, Elem::I32, |b, x, _| {
+                let limit = b.int(Elem::I32, 20);
+                let below = b.cmp(Cmp::Lt, x, limit);
+                let bits = b.mask_bits(below);
+                let first = b.trailing_zeros(bits);
+                let both = b.add(bits, first);
+                let both = b.resize(both, Elem::I32, false);
+                b.splat(both)
+            }),
+            &x,
+            &x,
+        );
+        for (x, y) in x.chunks(target.lanes).zip(y.chunks(target.lanes)) {
+            let bits = x.iter().enumerate().map(|(i, x)| i64::from(*x < 20) << i).sum::<i64>();
+            assert!(y.iter().all(|y| i64::from(*y) == bits + i64::from(bits.trailing_zeros())));
+        }
+    }
+}
+
+#[test]
+fn pairs_order_as_integers() {
+    let one = 0x3ffu64 << 52;
+    let x: Vec<u64> = (0..64u64).map(|i| one | (i * 0x9e37_79b9_7f4a_7c15) >> 12).collect();
+    let z: Vec<u64> = x.iter().rev().map(|bits| bits ^ 1).chain([one, one | (1 << 52) - 1]).skip(2).collect();
+    for target in runnable() {
+        let smaller: Vec<u64> = run_map(&map(target, Elem::I64, |b, x, z| b.pair_min(x, z)), &x, &z);
+        let larger: Vec<u64> = run_map(&map(target, Elem::I64, |b, x, z| b.pair_max(x, z)), &x, &z);
+        for i in 0..x.len() {
+            assert_eq!((smaller[i], larger[i]), (x[i].min(z[i]), x[i].max(z[i])), "on {}", target.isa.name());
+        }
+    }
+}
+
+#[test]
 fn control_flow_and_helpers_with_results() {
     for target in runnable() {
         let mut module = Module::new(target);

@@ -33,6 +33,7 @@ impl Emitter<'_> {
             Bin::Max => self.integer_extreme("smax", shape, a, b),
             Bin::Umin => self.integer_extreme("umin", shape, a, b),
             Bin::Umax => self.integer_extreme("umax", shape, a, b),
+            Bin::PairMin | Bin::PairMax => self.pair_extreme(op, shape, a, b),
             Bin::Shl | Bin::Ashr | Bin::Lshr => self.shift(op, shape, a, b, amount_is_constant),
             Bin::Add => plain(if float { "fadd" } else { "add" }),
             Bin::Sub => plain(if float { "fsub" } else { "sub" }),
@@ -63,6 +64,18 @@ impl Emitter<'_> {
         self.intrinsic(&ty, &name, &[format!("{ty} {a}"), format!("{ty} {b}")])
     }
 
+    /// As floats of 64 bits, whose comparison and selection become one instruction.
+    fn pair_extreme(&mut self, op: Bin, shape: Type, a: &str, b: &str) -> String {
+        let (ty, mask) = (self.ty(shape), self.ty(shape.with_elem(Elem::I1)));
+        let float = ty.replace("i64", "double");
+        let a = self.temp(&format!("bitcast {ty} {a} to {float}"));
+        let b = self.temp(&format!("bitcast {ty} {b} to {float}"));
+        let compare = if op == Bin::PairMin { "olt" } else { "ogt" };
+        let first = self.temp(&format!("fcmp {compare} {float} {a}, {b}"));
+        let chosen = self.temp(&format!("select {mask} {first}, {float} {a}, {float} {b}"));
+        format!("bitcast {float} {chosen} to {ty}")
+    }
+
     fn shift(&mut self, op: Bin, shape: Type, a: &str, b: &str, amount_is_constant: bool) -> String {
         let (ty, elem) = (self.ty(shape), shape.elem().unwrap_or(Elem::I64));
         let name = match op {
@@ -85,6 +98,7 @@ impl Emitter<'_> {
             Un::Abs if float => self.intrinsic(&ty, &format!("llvm.fabs.{suffix}"), &[typed]),
             Un::Abs => self.intrinsic(&ty, &format!("llvm.abs.{suffix}"), &[typed, "i1 false".into()]),
             Un::Sqrt => self.intrinsic(&ty, &format!("llvm.sqrt.{suffix}"), &[typed]),
+            Un::TrailingZeros => self.intrinsic(&ty, &format!("llvm.cttz.{suffix}"), &[typed, "i1 false".into()]),
             Un::Not => format!("xor {typed}, {}", self.constant(shape, u64::MAX)),
             _ if !self.module.target.round => self.round_by_hand(op, shape, a),
             Un::Rint => self.intrinsic(&ty, &format!("llvm.rint.{suffix}"), &[typed]),

@@ -39,6 +39,19 @@ impl Emitter<'_> {
         self.define(inst.results[0], &format!("icmp ne i{lanes} {bits}, 0"));
     }
 
+    pub(super) fn mask_bits(&mut self, inst: &Inst) {
+        let (mask, lanes) = (self.typed(inst.args[0]), self.lanes());
+        let bits = self.temp(&format!("bitcast {mask} to i{lanes}"));
+        self.define(inst.results[0], &format!("zext i{lanes} {bits} to i64"));
+    }
+
+    pub(super) fn swap(&mut self, distance: u32, inst: &Inst) {
+        let (ty, name) = (self.type_of(inst.results[0]), self.typed(inst.args[0]));
+        let picks = (0..self.lanes()).map(|i| format!("i32 {}", i ^ distance as usize)).collect::<Vec<_>>();
+        let text = format!("shufflevector {name}, {ty} poison, <{} x i32> <{}>", picks.len(), picks.join(", "));
+        self.define(inst.results[0], &text);
+    }
+
     /// Lanes below `remaining`, which is first brought into 0..=W so that 32 bits hold it.
     pub(super) fn tail_mask(&mut self, inst: &Inst) {
         let (remaining, lanes) = (self.typed(inst.args[0]), self.lanes());

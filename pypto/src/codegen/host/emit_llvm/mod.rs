@@ -132,6 +132,8 @@ impl Emitter<'_> {
             Op::Extract(lane) => self.extract(*lane, inst),
             Op::Reduce(reduce) => self.reduce(*reduce, inst),
             Op::Any => self.any(inst),
+            Op::MaskBits => self.mask_bits(inst),
+            Op::Swap(distance) => self.swap(*distance, inst),
             Op::Transpose => self.transpose(inst),
             Op::Cvt(cvt) => self.cvt(*cvt, inst),
             Op::Bitcast => self.bitcast(inst),

@@ -10,6 +10,9 @@ use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
 /// Most rows that are done this way: their sums stay in registers.
 pub(super) const MOST: i64 = 4;
 
+/// Elements of a long column that are fetched ahead.
+const FURTHER: i64 = 128;
+
 /// Whether the layout of B is the one for this.
 pub(super) fn fits(kind: Kind) -> bool {
     kind.b.order() == Order::Columns
@@ -68,6 +71,16 @@ fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Str
     (1..=MOST).for_each(|count| write(b, count));
 }
 
+/// How many bytes ahead to fetch: the same part of the columns that come after the next ones, where columns are short; otherwise what comes
+/// in the same columns. So many streams are more than the processor follows by itself.
+fn ahead(b: &mut Builder<'_>, kind: Kind, p: &Problem) -> Value {
+    let (short, columns, further) = (b.index(KC), b.index(2 * b.lanes() as i64), b.index(FURTHER));
+    let is_short = b.cmp(Cmp::Le, p.k, short);
+    let across = b.mul(columns, p.b_strides[1]);
+    let (along, bytes) = (b.select(is_short, across, further), b.index(kind.b.elem.bytes() as i64));
+    b.mul(along, bytes)
+}
+
 fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip, count: i64) {
     let (zero, one, lanes) = (b.index(0), b.index(1), b.index(b.lanes() as i64));
     let lines: Vec<Value> = (0..count)
@@ -88,8 +101,13 @@ fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Str
             *sum = kernel::mul_add(b, kind.acc, x, step, *sum);
         }
     };
+    let ahead = ahead(b, kind, p);
     let totals = b.for_loop(zero, whole, lanes, &none, |b, k, sums| {
         let at = b.add(block.k0, k);
+        let bytes = b.index(kind.b.elem.bytes() as i64);
+        let offset = b.mul(at, bytes);
+        let offset = b.add(offset, ahead);
+        strip.columns.iter().for_each(|&column| b.prefetch(column, offset));
         let square: Vec<Value> =
             strip.columns.iter().map(|&column| kind.b.load(b, kind.acc, column, at, None, None)).collect();
         let mut sums = sums.to_vec();

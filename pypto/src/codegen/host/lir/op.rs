@@ -32,6 +32,10 @@ pub enum Bin {
     Umin,
     /// Larger of unsigned integers.
     Umax,
+    /// Smaller of 64-bit integers whose upper 12 bits are those of 1.0: floats order as they do.
+    PairMin,
+    /// Larger of such integers.
+    PairMax,
     /// Bitwise and.
     And,
     /// Bitwise or.
@@ -57,6 +61,8 @@ pub enum Un {
     Sqrt,
     /// Bitwise complement.
     Not,
+    /// Number of zeros below the lowest bit that is set; the width of 0.
+    TrailingZeros,
     /// To integral, ties to even (f32).
     Rint,
     /// Down to integral (f32).
@@ -162,6 +168,10 @@ pub enum Op {
     Reduce(Reduce),
     /// `(mask)`: whether any lane is set.
     Any,
+    /// `(mask)`: bit i of the integer (i64) is lane i.
+    MaskBits,
+    /// `(vector)`: lane i of the result is lane `i ^ n`.
+    Swap(u32),
     /// `(remaining)`: the mask of lanes with number below `remaining` (i64).
     TailMask,
     /// `(W vectors of 32-bit elements)`: W results, lane j of result i = lane i of operand j.
@@ -207,8 +217,8 @@ macro_rules! mnemonics {
 }
 
 mnemonics!(Bin: Add "add", Sub "sub", Mul "mul", Div "div", Sdiv "sdiv", Udiv "udiv", Srem "srem", Urem "urem", Min "min", Max "max",
-    Umin "umin", Umax "umax", And "and", Or "or", Xor "xor", Shl "shl", Ashr "ashr", Lshr "lshr");
-mnemonics!(Un: Neg "neg", Abs "abs", Sqrt "sqrt", Not "not", Rint "rint", Floor "floor", Ceil "ceil", Trunc "trunc");
+    Umin "umin", Umax "umax", PairMin "pair_min", PairMax "pair_max", And "and", Or "or", Xor "xor", Shl "shl", Ashr "ashr", Lshr "lshr");
+mnemonics!(Un: Neg "neg", Abs "abs", Sqrt "sqrt", Not "not", TrailingZeros "trailing_zeros", Rint "rint", Floor "floor", Ceil "ceil", Trunc "trunc");
 mnemonics!(Cmp: Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge");
 mnemonics!(Cvt: Narrow "narrow", Sext "sext", Zext "zext", FromSigned "from_signed", FromUnsigned "from_unsigned",
     ToSigned "to_signed", ToUnsigned "to_unsigned", Widen "widen", Round "round");
@@ -267,6 +277,8 @@ impl Op {
             Op::Extract(lane) => format!("extract.{lane}"),
             Op::Reduce(r) => format!("reduce.{}", r.mnemonic()),
             Op::Any => "any".into(),
+            Op::MaskBits => "mask_bits".into(),
+            Op::Swap(distance) => format!("swap.{distance}"),
             Op::TailMask => "tail_mask".into(),
             Op::Transpose => "transpose".into(),
             Op::Addr(e) => format!("addr.{e}"),
@@ -304,6 +316,8 @@ impl Op {
             "extract" => Op::Extract(tail.parse().ok()?),
             "reduce" => Op::Reduce(Reduce::from_mnemonic(tail)?),
             "any" => Op::Any,
+            "mask_bits" => Op::MaskBits,
+            "swap" => Op::Swap(tail.parse().ok()?),
             "tail_mask" => Op::TailMask,
             "transpose" => Op::Transpose,
             "addr" => Op::Addr(Elem::from_name(tail)?),

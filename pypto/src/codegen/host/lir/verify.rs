@@ -157,7 +157,11 @@ impl Checker<'_> {
                 require((*lane as usize) < self.lanes, || format!("there is no lane {lane}"))?;
                 lanes(op, args, results)
             }
-            Op::Splat | Op::Iota | Op::Reduce(_) | Op::Any => lanes(op, args, results),
+            Op::Swap(distance) => {
+                require((*distance as usize) < self.lanes, || format!("there is no lane {distance}"))?;
+                lanes(op, args, results)
+            }
+            Op::Splat | Op::Iota | Op::Reduce(_) | Op::Any | Op::MaskBits => lanes(op, args, results),
             _ => arithmetic(op, args, results),
         };
         require(rule, || format!("operand types {} and result types {} do not fit", names(args), names(results)))
@@ -201,6 +205,8 @@ fn lanes(op: &Op, args: &[Type], results: &[Type]) -> bool {
             a == r && !a.is_storage_only() && *a != Elem::I1 && !(unsigned && a.is_float())
         }
         (Op::Any, [Type::Vector(Elem::I1)], [Type::Scalar(Elem::I1)]) => true,
+        (Op::MaskBits, [Type::Vector(Elem::I1)], [Type::INDEX]) => true,
+        (Op::Swap(_), [Type::Vector(a)], [Type::Vector(r)]) => a == r && *a != Elem::I1,
         _ => false,
     }
 }
@@ -215,6 +221,7 @@ fn arithmetic(op: &Op, args: &[Type], results: &[Type]) -> bool {
             let fits = match bin {
                 Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => elem != Some(Elem::I1),
                 Bin::Div => float,
+                Bin::PairMin | Bin::PairMax => elem == Some(Elem::I64),
                 Bin::And | Bin::Or | Bin::Xor => !float,
                 _ => !float && elem != Some(Elem::I1),
             };
@@ -225,6 +232,7 @@ fn arithmetic(op: &Op, args: &[Type], results: &[Type]) -> bool {
             let fits = match un {
                 Un::Neg | Un::Abs => elem != Some(Elem::I1),
                 Un::Not => !float,
+                Un::TrailingZeros => !float && elem != Some(Elem::I1),
                 Un::Sqrt | Un::Rint | Un::Floor | Un::Ceil | Un::Trunc => float,
             };
             a == result && fits && computes(elem)

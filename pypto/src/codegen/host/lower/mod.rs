@@ -5,7 +5,7 @@
 //! [`columns`]), or several where that keeps the processor busier ([`row_stages`]), or one over columns
 //! where products leave their results in columns ([`turned`]); everything in between stays in registers or in one row of scratch memory. Values that cross groups, loops and branches lie in
 //! slots of scratch memory ([`scratch`]), in place where possible ([`control`]). Products of matrices are lowered by [`dot`],
-//! rearrangements by [`movement`], elements by index by [`permute`]. The kernel's outermost parallel loops become the range of iterations of a call ([`parallel`]).
+//! rearrangements by [`movement`], elements by index by [`permute`], the order of rows by [`order`]. The kernel's outermost parallel loops become the range of iterations of a call ([`parallel`]).
 //!
 //! The result computes bit for bit what the interpreter computes; every reduction and product has a fixed order of operations.
 
@@ -25,6 +25,7 @@ mod graph;
 mod group;
 mod kernel;
 mod movement;
+mod order;
 mod parallel;
 mod permute;
 mod plan;
@@ -34,7 +35,6 @@ mod row_group;
 mod row_stages;
 mod scalars;
 mod scratch;
-mod sort;
 mod trace;
 mod turned;
 mod uses;

@@ -72,30 +72,28 @@ fn offset(b: &mut Builder<'_>, indices: &[Value], strides: &[Value]) -> Value {
     at
 }
 
-/// Loads one element; 0 where `guard` fails.
-fn load_guarded(b: &mut Builder<'_>, dtype: DType, base: Value, at: Value, guard: Value) -> Value {
-    let ty = Type::Scalar(stored(dtype));
-    let value = b.if_else(guard, |b| vec![b.load(ty, base, at)], |b| vec![b.constant(ty, 0)])[0];
+fn load(b: &mut Builder<'_>, dtype: DType, base: Value, at: Value) -> Value {
+    let value = b.load(Type::Scalar(stored(dtype)), base, at);
     from_stored(b, value, dtype)
 }
 
-/// Lowers `read`, `write` and `extract`. An index outside is reported; nothing is read or written there.
+/// Lowers `read`, `write` and `extract`. An index outside leaves the kernel; nothing is read or written there.
 pub(super) fn lower_element(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op) {
     match op.kind {
         OpKind::Read => {
-            let Some((base, at, guard, dtype)) = tensor_element(l, b, op, op.operands[0], &op.operands[1..]) else {
+            let Some((base, at, dtype)) = tensor_element(l, b, op, op.operands[0], &op.operands[1..]) else {
                 return;
             };
-            let value = load_guarded(b, dtype, base, at, guard);
+            let value = load(b, dtype, base, at);
             l.bind_scalar(op.result(), value);
         }
         OpKind::Write => {
-            let Some((base, at, guard, dtype)) = tensor_element(l, b, op, op.operands[1], &op.operands[2..]) else {
+            let Some((base, at, dtype)) = tensor_element(l, b, op, op.operands[1], &op.operands[2..]) else {
                 return;
             };
             let value = l.scalar(b, op.operands[0]);
             let value = to_stored(b, value, dtype);
-            b.if_then(guard, |b| b.store(value, base, at));
+            b.store(value, base, at);
         }
         _ => extract(l, b, op),
     }
@@ -107,35 +105,35 @@ fn tensor_element(
     op: &Op,
     tensor: ValueId,
     indices: &[ValueId],
-) -> Option<(Value, Value, Value, DType)> {
+) -> Option<(Value, Value, DType)> {
     let Some(tensor) = l.tensor(tensor).cloned() else {
         l.unsupported(op.loc, "a tensor that is not known here");
         return None;
     };
     let indices: Vec<Value> = indices.iter().map(|&i| l.scalar(b, i)).collect();
-    let guard = reported(l, b, op, &indices, &tensor.dims);
-    Some((tensor.base, offset(b, &indices, &tensor.strides), guard, tensor.dtype))
+    leave_outside(l, b, op, &indices, &tensor.dims);
+    Some((tensor.base, offset(b, &indices, &tensor.strides), tensor.dtype))
 }
 
-fn reported(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, indices: &[Value], extents: &[Value]) -> Value {
+/// Leaves the kernel where an index does not lie below its extent.
+fn leave_outside(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, indices: &[Value], extents: &[Value]) {
     let guard = inside(b, indices, extents);
     if b.as_const(guard) != Some(1) && b.as_const(guard) != Some(-1) {
         let site = l.site(op.loc, "an index is out of range");
         let outside = b.not(guard);
         b.fail_if(outside, site);
     }
-    guard
 }
 
 fn extract(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op) {
     let (tile, ty) = (l.tile(op.operands[0]).cloned(), l.tile_type(op.operands[0]));
     let indices: Vec<Value> = op.operands[1..].iter().map(|&i| l.scalar(b, i)).collect();
     let extents = l.extents(b, &ty.valid);
-    let guard = reported(l, b, op, &indices, &extents);
+    leave_outside(l, b, op, &indices, &extents);
     let value = match tile {
         Some(Tile::Memory(access)) => {
             let at = offset(b, &indices, &access.strides);
-            load_guarded(b, access.dtype, access.base, at, guard)
+            load(b, access.dtype, access.base, at)
         }
         Some(Tile::Full(value)) => value,
         Some(Tile::Iota { axis, start }) => {

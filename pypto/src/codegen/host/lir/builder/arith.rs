@@ -41,6 +41,10 @@ binary! {
     umin = Umin;
     /// Larger of unsigned integers.
     umax = Umax;
+    /// Smaller of pairs, see [`Bin::PairMin`].
+    pair_min = PairMin;
+    /// Larger of pairs, see [`Bin::PairMin`].
+    pair_max = PairMax;
     /// Bitwise and; conjunction of masks.
     and = And;
     /// Bitwise or; disjunction of masks.
@@ -112,6 +116,11 @@ impl Builder<'_> {
     /// Bitwise complement; negation of masks.
     pub fn not(&mut self, a: Value) -> Value {
         self.un(Un::Not, a)
+    }
+
+    /// Number of zeros below the lowest bit that is set.
+    pub fn trailing_zeros(&mut self, a: Value) -> Value {
+        self.un(Un::TrailingZeros, a)
     }
 
     /// a * b + c with one rounding.

@@ -71,6 +71,13 @@ impl Builder<'_> {
             return;
         }
         let (condition, status) = (self.any(condition), self.status());
+        if self.levels.iter().any(|level| level.failing.contains(&condition)) {
+            // It would have left the kernel before.
+            return;
+        }
+        if let Some(level) = self.levels.last_mut() {
+            level.failing.insert(condition);
+        }
         self.push(Inst { results: vec![], op: Op::Fail(site), args: vec![condition, status], blocks: vec![] });
     }
 

@@ -16,7 +16,7 @@ use super::module::{Block, Function, Inst, Module, Value};
 use super::op::Op;
 use super::types::{Elem, Type};
 use crate::codegen::host::cpu::Target;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use control::Tail;
 
@@ -43,6 +43,8 @@ pub struct Builder<'m> {
 struct Level {
     insts: Vec<Inst>,
     known: HashMap<(Op, Vec<Value>, Type), Value>,
+    /// Conditions that have left the kernel where they held.
+    failing: HashSet<Value>,
 }
 
 impl Module {

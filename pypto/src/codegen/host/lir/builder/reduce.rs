@@ -33,6 +33,17 @@ impl Builder<'_> {
         self.reduce_lanes(op, partials[0])
     }
 
+    /// Lane i is lane `i ^ distance` of the vector.
+    pub fn swap(&mut self, vector: Value, distance: u32) -> Value {
+        let ty = self.ty(vector);
+        self.emit(Op::Swap(distance), &[vector], ty)
+    }
+
+    /// The lanes of a mask as bits of an integer, the first one lowest.
+    pub fn mask_bits(&mut self, mask: Value) -> Value {
+        self.emit(Op::MaskBits, &[mask], Type::INDEX)
+    }
+
     /// One lane of a vector.
     pub fn extract(&mut self, vector: Value, lane: u32) -> Value {
         let elem = self.elem(vector);
