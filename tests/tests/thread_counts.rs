@@ -36,6 +36,32 @@ fn sums(
     columns.set(x.col_sum());
 }
 
+#[pypto::jit]
+fn tally(
+    #[shape(N)] x: &Tensor<i32, 1>,
+    #[shape(N)] weights: &Tensor<i32, 1>,
+    #[shape(BINS)] bins: &mut Tensor<i32, 1>,
+    #[shape(BINS, 2)] pairs: &mut Tensor<i32, 2>,
+) {
+    for i in 0..N {
+        let bin = x.get([i]) as i64;
+        bins.put([bin], bins.get([bin]) + 1);
+    }
+    for i in range(3, N, 2) {
+        let bin = x.get([i]) as i64;
+        pairs.put([bin, i % 2], weights.get([i]) * 3 + pairs.get([bin, i % 2]));
+    }
+}
+
+/// Iterations depend on one another: what is added is an element of the same tensor.
+#[pypto::jit]
+fn chained(#[shape(N)] x: &Tensor<i32, 1>, #[shape(BINS)] bins: &mut Tensor<i32, 1>) {
+    for i in 0..N {
+        let bin = x.get([i]) as i64;
+        bins.put([bin], bins.get([bin]) + bins.get([0]));
+    }
+}
+
 const THREADS: [usize; 4] = [1, 2, 3, 7];
 
 /// The bits that a call gives on each number of threads, which must be the same.
@@ -46,6 +72,34 @@ fn same_bits(what: &str, call: impl Fn(&RunConfig) -> Vec<f32>) {
     let first = bits(THREADS[0]);
     for threads in &THREADS[1..] {
         assert!(bits(*threads) == first, "{what} on {threads} threads");
+    }
+}
+
+#[test]
+fn parts_of_a_loop_that_counts_are_added_up() {
+    let n = 20_011i64;
+    let x = Tensor::from_fn([n], |[i]| (i * i % 37) as i32);
+    let weights = Tensor::from_fn([n], |[i]| (i as i32).wrapping_mul(0x1234_5677));
+    let start = (Tensor::from_fn([37], |[i]| i as i32), Tensor::from_fn([37, 2], |[i, j]| (i - j) as i32));
+    let (mut expected, mut sums) = (start.0.to_vec(), start.1.to_vec());
+    x.to_vec().iter().for_each(|bin| expected[*bin as usize] += 1);
+    for i in (3..n).step_by(2) {
+        let sum = &mut sums[2 * x.get([i]) as usize + 1];
+        *sum = sum.wrapping_add(weights.get([i]).wrapping_mul(3));
+    }
+    let mut chain = start.0.to_vec();
+    chain[0] = 1;
+    x.to_vec().iter().for_each(|bin| chain[*bin as usize] = chain[*bin as usize].wrapping_add(chain[0]));
+    for threads in THREADS {
+        let mut bins = start.0.clone();
+        bins.put([0], 1);
+        let compiled = chained.compile(&(&x, &bins), &RunConfig::new().with_threads(threads)).unwrap();
+        compiled.call((&x, &mut bins)).unwrap();
+        assert_eq!(bins.to_vec(), chain, "{threads} threads");
+        let (mut bins, mut pairs) = start.clone();
+        let compiled = tally.compile(&(&x, &weights, &bins, &pairs), &RunConfig::new().with_threads(threads)).unwrap();
+        compiled.call((&x, &weights, &mut bins, &mut pairs)).unwrap();
+        assert_eq!((bins.to_vec(), pairs.to_vec()), (expected.clone(), sums.clone()), "{threads} threads");
     }
 }
 

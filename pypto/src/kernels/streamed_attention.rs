@@ -8,7 +8,7 @@ use crate::prelude::*;
 /// `1 / sqrt(D)` and computed in f32.
 ///
 /// With `CAUSAL: 1`, the queries are the last S positions of their sequence, and see the keys up to their own position. A
-/// query that sees no key gives zeros.
+/// query that sees no key gives zeros. For one query a head, [`attention_decode`](super::attention_decode) is faster.
 ///
 /// # Errors
 /// H is a multiple of G. A length outside `0..=L` stops the kernel.

@@ -3,7 +3,7 @@
 use super::tensor_tiling::Limits;
 use super::{
     carry_through_memory, cse, dce, flatten_dispatch, fold_accumulate, fold_transpose, hoist, inline, inline_mixed,
-    outline, prove_parallel, settle_outputs, simplify, tensor_tiling, unfold_accumulate, unroll,
+    outline, prove_parallel, settle_outputs, simplify, split_tallies, tensor_tiling, unfold_accumulate, unroll,
 };
 use crate::diagnostics::Diagnostics;
 use crate::ir::{Block, FunctionKind, LoopKind, Program};
@@ -139,6 +139,11 @@ passes! {
     /// Proves that parallel loops are independent, and decides which others are.
     PROVE_PARALLEL = "prove_parallel" requires [Inlined, Unrolled] establishes [LoopsProved] |p, _| {
         prove_parallel::prove_parallel(p)
+    };
+    /// Splits loops that count into a tensor into parts that count side by side.
+    SPLIT_TALLIES = "split_tallies" requires [LoopsProved] establishes [] |p, context| {
+        split_tallies::split_tallies(p, context.limits.threads);
+        Ok(())
     };
     /// Turns values of the size of whole tensors into loops over blocks.
     TENSOR_TILING = "tensor_tiling" requires [Inlined] establishes [TensorsTiled] |p, context| {

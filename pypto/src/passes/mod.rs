@@ -32,6 +32,7 @@ pub mod segments;
 pub mod settle_outputs;
 pub mod simplify;
 pub mod split_columns;
+pub mod split_tallies;
 pub mod tensor_tiling;
 #[cfg(test)]
 mod testing;

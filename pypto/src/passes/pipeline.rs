@@ -52,6 +52,7 @@ impl PassPipeline {
             .then_all(&PassPipeline::shared())
             .then(&list::FOLD_TRANSPOSE)
             .then(&list::PROVE_PARALLEL)
+            .then(&list::SPLIT_TALLIES)
             .then(&list::TENSOR_TILING)
             .then(&list::FOLD_ACCUMULATE)
             // What tiling folds away must not end up as work of a kernel.

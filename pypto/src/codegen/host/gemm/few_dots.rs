@@ -10,6 +10,8 @@ use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
 /// Most rows that are done this way: their sums stay in registers.
 pub(super) const MOST: i64 = 4;
 
+/// Strips of short columns that are fetched ahead.
+const STRIPS: i64 = 4;
 /// Elements of a long column that are fetched ahead.
 const FURTHER: i64 = 128;
 
@@ -71,10 +73,10 @@ fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Str
     (1..=MOST).for_each(|count| write(b, count));
 }
 
-/// How many bytes ahead to fetch: the same part of the columns that come after the next ones, where columns are short; otherwise what comes
+/// How many bytes ahead to fetch: the same part of columns some strips further, where columns are short; otherwise what comes
 /// in the same columns. So many streams are more than the processor follows by itself.
 fn ahead(b: &mut Builder<'_>, kind: Kind, p: &Problem) -> Value {
-    let (short, columns, further) = (b.index(KC), b.index(2 * b.lanes() as i64), b.index(FURTHER));
+    let (short, columns, further) = (b.index(KC), b.index(STRIPS * b.lanes() as i64), b.index(FURTHER));
     let is_short = b.cmp(Cmp::Le, p.k, short);
     let across = b.mul(columns, p.b_strides[1]);
     let (along, bytes) = (b.select(is_short, across, further), b.index(kind.b.elem.bytes() as i64));

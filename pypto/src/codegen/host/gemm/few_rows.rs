@@ -2,7 +2,7 @@
 //! that fit L1. Packing B would cost about as much as the multiplications.
 
 use super::{Block, Kind, Problem, b_offset, block, kernel};
-use crate::codegen::host::lir::{Builder, Elem, Type, Value};
+use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 
 /// Columns of a block: the sums of [`TOGETHER`] rows, 16 KiB.
 const COLUMNS: i64 = 1024;
@@ -92,9 +92,17 @@ fn accumulate(b: &mut Builder<'_>, kind: Kind, strip: &Strip, depth: Value) {
     });
 }
 
+/// How many rows ahead to fetch: the next ones, and further where rows are so short that these come at once.
+fn rows_ahead(b: &mut Builder<'_>, columns: Value, count: i64) -> Value {
+    let (short, near, far) = (b.index(COLUMNS / 4), b.index(count), b.index(4 * count));
+    let is_short = b.cmp(Cmp::Le, columns, short);
+    b.select(is_short, far, near)
+}
+
 /// Adds `count` steps from k on to all sums of the rows.
 fn steps_at(b: &mut Builder<'_>, kind: Kind, strip: &Strip, k: Value, count: i64) {
     let (mut factors, mut lines, mut next) = (Vec::new(), Vec::new(), Vec::new());
+    let ahead = rows_ahead(b, strip.columns, count);
     for step in 0..count {
         let offset = b.index(step);
         let at = b.add(k, offset);
@@ -106,9 +114,8 @@ fn steps_at(b: &mut Builder<'_>, kind: Kind, strip: &Strip, k: Value, count: i64
         }
         let start = b.mul(at, strip.b_stride);
         lines.push(b.addr(strip.b, kind.b.elem, start));
-        // The same part of the row that comes after these: pieces of rows are too short for the processor to see them coming.
-        let after = b.index(count);
-        let after = b.mul(after, strip.b_stride);
+        // The same part of a row that comes after these: pieces of rows are too short for the processor to see them coming.
+        let after = b.mul(ahead, strip.b_stride);
         next.push(b.addr(lines[lines.len() - 1], kind.b.elem, after));
     }
     let (zero, rows) = (b.index(0), strip.a.len());

@@ -2,6 +2,7 @@
 
 use super::access::{computing, from_stored, stored, to_stored};
 use super::context::{Bound, Lowering, Tile};
+use super::cost;
 use super::elementwise::{self, Check, can_fail, failure};
 use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
 use crate::ir::{AttrKey, DType, Op, ValueId};
@@ -77,8 +78,12 @@ fn load(b: &mut Builder<'_>, dtype: DType, base: Value, at: Value) -> Value {
     from_stored(b, value, dtype)
 }
 
+/// Nanoseconds of an element that is read or written by itself.
+const ELEMENT: f64 = 0.4;
+
 /// Lowers `read`, `write` and `extract`. An index outside leaves the kernel; nothing is read or written there.
 pub(super) fn lower_element(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op) {
+    cost::add_elements(l, &[], ELEMENT);
     match op.kind {
         OpKind::Read => {
             let Some((base, at, dtype)) = tensor_element(l, b, op, op.operands[0], &op.operands[1..]) else {
