@@ -73,7 +73,7 @@ impl Tally {
         let trips = upper.checked_sub(lower)?.checked_add(step - 1)? / step;
         let elements = dims.iter().try_fold(parts, |n, d| n.checked_mul(*d))?;
         let pays = elements.checked_mul(ITERATIONS_PER_ELEMENT)? <= trips;
-        pays.then(|| Tally { tensor, dtype: ty.dtype, dims, lower, step, trips, parts })
+        pays.then_some(Tally { tensor, dtype: ty.dtype, dims, lower, step, trips, parts })
     }
 
     /// Writes the loop as parts, what is left over, and the sum.

@@ -326,8 +326,8 @@ fn lanes_are_swapped_and_masks_are_bits() {
 #[test]
 fn pairs_order_as_integers() {
     let one = 0x3ffu64 << 52;
-    let x: Vec<u64> = (0..64u64).map(|i| one | i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12).collect();
-    let z: Vec<u64> = x.iter().rev().map(|bits| bits ^ 1).chain([one, one | (1 << 52) - 1]).skip(2).collect();
+    let x: Vec<u64> = (0..64u64).map(|i| one | (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12)).collect();
+    let z: Vec<u64> = x.iter().rev().map(|bits| bits ^ 1).chain([one, one | ((1 << 52) - 1)]).skip(2).collect();
     for target in runnable() {
         let smaller: Vec<u64> = run_map(&map(target, Elem::I64, |b, x, z| b.pair_min(x, z)), &x, &z);
         let larger: Vec<u64> = run_map(&map(target, Elem::I64, |b, x, z| b.pair_max(x, z)), &x, &z);

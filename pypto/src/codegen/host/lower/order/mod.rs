@@ -15,7 +15,7 @@ use super::context::{Lowering, Tile};
 use super::cost;
 use super::permute::{for_rows, operand, row_of, split_last};
 use crate::codegen::host::lir::Builder;
-use crate::ir::{AttrKey, DType, Op, TileType, ValueId};
+use crate::ir::{AttrKey, DType, Extent, Op, TileType, ValueId};
 use crate::ops::OpKind;
 use select::Selection;
 use whole::Sorting;
@@ -43,7 +43,7 @@ pub(super) fn argsort<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut
             // Nothing but slices of the first columns sees the result, so that there need be no others.
             let mut kept = l.tile_type(result).clone();
             kept.dims.pop();
-            kept.dims.push(crate::ir::Extent::Const(count));
+            kept.dims.push(Extent::Const(count));
             let out = l.take_tile_slot(b, &kept, op.loc);
             select_rows(l, b, &x, &out, ty, (count, width));
             out

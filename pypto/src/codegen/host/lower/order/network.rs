@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn eight_elements_are_sorted() {
         for bits in 0..256u32 {
-            let mut lines: Vec<u32> = (0..8).map(|i| bits >> i & 1).collect();
+            let mut lines: Vec<u32> = (0..8).map(|i| (bits >> i) & 1).collect();
             for (i, j) in SORT {
                 (lines[i], lines[j]) = (lines[i].min(lines[j]), lines[i].max(lines[j]));
             }
