@@ -99,9 +99,9 @@ impl Drop for Block {
             Owner::Nobody => {}
             // SAFETY: allocated with this layout in `new`.
             Owner::Allocator(layout) => unsafe { dealloc(self.start.as_ptr(), layout) },
-            // SAFETY: mapped with this size in `mapped`, and nobody else knows of it.
             #[cfg(target_os = "linux")]
             Owner::Mapping(mapping, size) => {
+                // SAFETY: mapped with this size in `mapped`, and nobody else knows of it.
                 let _ = unsafe { rustix::mm::munmap(mapping.as_ptr(), size) };
             }
         }

@@ -19,11 +19,10 @@ impl Builder<'_> {
             return;
         }
         let mut second = level.insts.split_off(middle).into_iter().peekable();
-        let mut first = level.insts.split_off(start).into_iter();
+        let first = level.insts.split_off(start);
         // The second copy may use what the first computed for both.
-        let mut pending: HashSet<_> = first.as_slice().iter().flat_map(|inst| inst.results.iter().copied()).collect();
-        loop {
-            let Some(inst) = first.next() else { break };
+        let mut pending: HashSet<_> = first.iter().flat_map(|inst| inst.results.iter().copied()).collect();
+        for inst in first {
             inst.results.iter().for_each(|value| {
                 pending.remove(value);
             });
