@@ -1,7 +1,13 @@
 //! Kernels as a user of Rust writes them first: every construct and idiom that code of models uses often. Each runs eagerly, interpreted
 //! and compiled, with equal bits.
 
-#![allow(clippy::all, unused_variables, dead_code, reason = "kernels are written in every form that Rust has")]
+#![allow(
+    clippy::all,
+    unused_variables,
+    unused_must_use,
+    dead_code,
+    reason = "kernels are written in every form that Rust has"
+)]
 
 #[path = "../kernels/every_way.rs"]
 mod every_way;
