@@ -283,8 +283,10 @@ pub fn lowered(program: &Program, target: Target) -> Vec<(&Function, Result<Lowe
 /// # Errors
 /// The first kernel that cannot be lowered.
 pub fn lir_text(program: &Program, target: Target) -> Result<String, Diagnostic> {
-    let modules = kernels(program).into_iter().map(|kernel| with_room(kernel, || lower::lower(kernel, target)));
-    modules.map(|lowered| lowered.map(|kernel| print_module(&kernel.module))).collect()
+    lowered(program, target)
+        .into_iter()
+        .map(|(_, lowered)| lowered.map(|kernel| print_module(&kernel.module)))
+        .collect()
 }
 
 /// The LLVM text of every kernel.
@@ -293,8 +295,8 @@ pub fn lir_text(program: &Program, target: Target) -> Result<String, Diagnostic>
 /// The first kernel that cannot be lowered; no libLLVM.
 pub fn llvm_text_of(program: &Program, target: Target) -> Result<String, CompileError> {
     let mut text = String::new();
-    for kernel in kernels(program) {
-        let lowered = with_room(kernel, || lower::lower(kernel, target)).map_err(Diagnostics::from)?;
+    for (_, lowered) in lowered(program, target) {
+        let lowered = lowered.map_err(Diagnostics::from)?;
         text += &llvm_text(&lowered.module).map_err(|error| CompileError::Internal(error.to_string()))?;
     }
     Ok(text)

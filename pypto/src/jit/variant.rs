@@ -72,10 +72,7 @@ impl Variant {
         meta: Option<&MetaValues>,
         arguments: &[Argument<'_>],
     ) -> bool {
-        std::ptr::eq(self.function, function)
-            && self.key.specialization.type_args == types
-            && self.fits_metas(meta)
-            && self.fits_arguments(arguments)
+        self.is_of(function, types, meta) && self.fits_arguments(arguments)
     }
 
     /// As [`Variant::fits`] and [`check_memory`](super::check::check_memory) together, in one look. False also where that
@@ -89,12 +86,16 @@ impl Variant {
         arguments: &[Argument<'_>],
     ) -> bool {
         let Some(known) = &self.known else { return false };
-        std::ptr::eq(self.function, function)
-            && self.key.specialization.type_args == types
-            && (if meta.is_none() { self.default_metas } else { self.fits_metas(meta) })
+        self.is_of(function, types, meta)
             && known.len() == arguments.len()
             && known.iter().zip(arguments).all(|(known, argument)| known.fits(argument))
             && are_apart(known, arguments)
+    }
+
+    /// Whether it is this function's, for these type arguments and meta parameters.
+    #[inline]
+    fn is_of(&self, function: &'static Function, types: &[DType], meta: Option<&MetaValues>) -> bool {
+        std::ptr::eq(self.function, function) && self.key.specialization.type_args == types && self.fits_metas(meta)
     }
 
     /// Whether the arguments have the element types, ranks, extents and `#[spec]` values that this variant is for.
@@ -103,6 +104,7 @@ impl Variant {
             && self.shapes.iter().zip(arguments).all(|(shape, argument)| shape.fits(argument))
     }
 
+    #[inline]
     fn fits_metas(&self, meta: Option<&MetaValues>) -> bool {
         let Some(given) = meta else { return self.default_metas };
         let known = |name: &str| self.function.metas.iter().any(|m| m.name.name == name);

@@ -13,10 +13,12 @@ use super::definitions::{Definitions, for_each_defined};
 use super::extract::simple_op;
 use super::outline::{index_constant, row_major};
 use super::ranges::Ranges;
+use super::transplant::{ValueMap, copy_op};
 use crate::ir::{
     Attr, AttrKey, Attrs, Block, DType, Extent, Function, Loc, LoopKind, Op, Program, TensorType, TileType, Type,
     ValueId,
 };
+use crate::ops::fold::Literal;
 use crate::ops::{Class, OpKind};
 
 /// Parts of a loop for each thread: one that is interrupted leaves the others something to do.
@@ -43,7 +45,7 @@ pub fn split_tallies(program: &mut Program, threads: usize) {
         let mut ops = Vec::new();
         for (position, op) in body.ops.into_iter().enumerate() {
             match found.get(&position) {
-                Some(tally) => tally.split(op, function, &mut ops),
+                Some(tally) => tally.split(&op, function, &mut ops),
                 None => ops.push(op),
             }
         }
@@ -77,7 +79,7 @@ impl Tally {
     }
 
     /// Writes the loop as parts, what is left over, and the sum.
-    fn split(&self, op: Op, function: &mut Function, out: &mut Vec<Op>) {
+    fn split(&self, op: &Op, function: &mut Function, out: &mut Vec<Op>) {
         let loc = op.loc;
         let dims: Vec<Extent> = [self.parts].iter().chain(&self.dims).map(|&n| Extent::Const(n)).collect();
         let strides = row_major(&dims, function, out, loc);
@@ -86,19 +88,21 @@ impl Tally {
         let attrs = Attrs::new().with(AttrKey::DType, Attr::DType(dtype));
         out.push(simple_op(OpKind::Alloc, Vec::new(), attrs, vec![own], loc));
 
-        let mut rest = op.clone();
-        let done = self.trips / self.parts * self.parts;
-        let part = self.part(op, own, function);
+        // Copies read types of the loop's own values, which the table keeps.
+        let source = function.clone();
+        let part = self.part(op, own, &source, function);
         out.extend(self.loop_over(part, self.parts, LoopKind::Parallel, function, loc));
-        rest.operands[0] = index_constant(function, self.lower + done * self.step, out, loc);
+        let done = self.trips / self.parts * self.parts;
         if done < self.trips {
-            out.push(renamed(rest, function));
+            let mut rest = copy_op(op, &source, function, &mut ValueMap::new());
+            rest.operands[0] = index_constant(function, self.lower + done * self.step, out, loc);
+            out.push(rest);
         }
         self.add_up(own, function, out, loc);
     }
 
     /// One part: clears its tensor, and counts.
-    fn part(&self, op: Op, own: ValueId, function: &mut Function) -> Block {
+    fn part(&self, op: &Op, own: ValueId, source: &Function, function: &mut Function) -> Block {
         let (loc, trips) = (op.loc, self.trips / self.parts);
         let number = function.add_value(Type::INDEX, None, loc);
         let mut ops = Vec::new();
@@ -115,18 +119,19 @@ impl Tally {
         let lower = index_constant(function, self.lower, &mut ops, loc);
         let start = binary(OpKind::Mul, number, size, function, &mut ops, loc);
         let start = binary(OpKind::Add, start, lower, function, &mut ops, loc);
-        // From 0 on, so that the number of iterations is seen to be constant.
-        let Some(mut body) = op.regions.into_iter().next() else { return Block::default() };
-        let offset = function.add_value(Type::INDEX, None, loc);
-        let index = std::mem::replace(&mut body.args[0], offset);
-        body.ops.insert(0, simple_op(OpKind::Add, vec![start, offset], Attrs::new(), vec![index], loc));
-        replace(&mut body, &HashMap::from([(self.tensor, view)]));
         let step = index_constant(function, self.step, &mut ops, loc);
+        // From 0 on, so that the number of iterations is seen to be constant.
+        let offset = function.add_value(Type::INDEX, None, loc);
+        let mut nested = Vec::new();
+        let index = binary(OpKind::Add, start, offset, function, &mut nested, loc);
+        let body = &op.regions[0];
+        let mut map = ValueMap::from([(self.tensor, view), (body.args[0], index)]);
+        nested.extend(body.ops.iter().map(|op| copy_op(op, source, function, &mut map)));
         ops.push(Op {
             kind: OpKind::For,
             operands: vec![zero, size, step],
-            attrs: op.attrs,
-            regions: vec![body],
+            attrs: op.attrs.clone(),
+            regions: vec![Block { args: vec![offset], ops: nested, yields: Vec::new() }],
             results: Vec::new(),
             loc,
         });
@@ -180,8 +185,7 @@ impl Tally {
 
     fn literal_zero(&self, function: &mut Function, out: &mut Vec<Op>, loc: Loc) -> ValueId {
         let value = function.add_value(Type::Scalar(self.dtype), None, loc);
-        let attrs = Attrs::new().with(AttrKey::Value, Attr::Int(0)).with(AttrKey::DType, Attr::DType(self.dtype));
-        out.push(simple_op(OpKind::Constant, Vec::new(), attrs, vec![value], loc));
+        out.push(simple_op(OpKind::Constant, Vec::new(), Literal::Int(0).attrs(self.dtype), vec![value], loc));
         value
     }
 
@@ -233,35 +237,4 @@ fn counted<'f>(body: &Block, ranges: &Ranges<'f>) -> Option<(ValueId, &'f Tensor
         defined.insert(v);
     });
     (apart && !defined.contains(&tensor)).then_some((tensor, ty))
-}
-
-/// Puts other values in the place of operands.
-fn replace(block: &mut Block, with: &HashMap<ValueId, ValueId>) {
-    let other = |v: &mut ValueId| {
-        if let Some(new) = with.get(v) {
-            *v = *new;
-        }
-    };
-    for op in &mut block.ops {
-        op.operands.iter_mut().for_each(other);
-        op.regions.iter_mut().for_each(|region| replace(region, with));
-    }
-    block.yields.iter_mut().for_each(other);
-}
-
-/// The operation again, with values of its own.
-fn renamed(mut op: Op, function: &mut Function) -> Op {
-    let mut new = HashMap::new();
-    for region in &mut op.regions {
-        let mut fresh = |v: &mut ValueId| {
-            let info = function.info(*v).clone();
-            let value = function.add_value(info.ty, info.name, info.loc);
-            new.insert(*v, value);
-            *v = value;
-        };
-        region.args.iter_mut().for_each(&mut fresh);
-        region.ops.iter_mut().flat_map(|op| &mut op.results).for_each(&mut fresh);
-        replace(region, &new);
-    }
-    op
 }
