@@ -36,9 +36,15 @@ impl Row {
         self.peers.iter().min_by(|a, b| a.best.total_cmp(&b.best))
     }
 
-    /// Above 1 the project is faster than its best peer.
+    /// Above 1 the project is faster than its best peer. Nothing where no time is left: a first call is what it takes beyond a
+    /// later one, which noise may make as long.
     pub fn ratio(&self) -> Option<f64> {
-        self.best_peer().map(|peer| peer.best / self.best)
+        self.best_peer().filter(|_| self.best > 0.0).map(|peer| peer.best / self.best)
+    }
+
+    /// The time that the machine needs at least, as a share of the time that was taken.
+    pub fn share_of_limit(&self) -> f64 {
+        if self.best > 0.0 { self.limit / self.best } else { 0.0 }
     }
 
     pub fn is_exact_enough(&self) -> bool {

@@ -17,7 +17,7 @@ fn table(rows: &[Row]) -> String {
     for row in rows {
         let (peer, its) = row.best_peer().map_or(("", String::new()), |peer| (peer.name.as_str(), time(peer.best)));
         let ratio = row.ratio().map_or(String::new(), |ratio| format!("{ratio:.2}"));
-        let limit = format!("{:.0} %, {}", 100.0 * row.limit / row.best, row.limited_by);
+        let limit = format!("{:.0} %, {}", 100.0 * row.share_of_limit(), row.limited_by);
         let (name, threads, own, error) = (&row.name, row.threads, time(row.best), row.error);
         text += &format!("| {name} | {threads} | {own} | {peer} | {its} | {ratio} | {limit} | {error:.0e} |\n");
     }

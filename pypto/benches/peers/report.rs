@@ -43,7 +43,7 @@ pub fn row(out: &mut impl Write, row: &Row) -> Result<()> {
     let noise = format!("{:.0} %", (row.median / row.best - 1.0) * 100.0);
     let (peer, its) = row.best_peer().map_or(("none found", String::new()), |p| (p.name.as_str(), time(p.best)));
     let ratio = row.ratio().map_or(String::new(), |ratio| format!("{ratio:.2}"));
-    let limit = format!("{:.0} % {:<7}", row.limit / row.best * 100.0, row.limited_by);
+    let limit = format!("{:.0} % {:<7}", 100.0 * row.share_of_limit(), row.limited_by);
     let verdict = if row.is_exact_enough() { "" } else { " TOO LARGE" };
     let error = format!("{:.0e} ({:.0e}){verdict}", row.error, row.tolerance);
     let mut others: Vec<_> = row.peers.iter().filter(|p| p.name != peer).collect();
