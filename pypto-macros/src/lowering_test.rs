@@ -76,8 +76,8 @@ fn test(kernel: &Ident, number: usize, check: &Check, checked: &Checked, errors:
         #[allow(non_snake_case)]
         fn #test() {
             let samples = (#(#samples,)*);
-            if let Err(error) = ::pypto::jit::JitFn::lower(&#kernel #arguments, &samples) {
-                panic!("{}", ::pypto::jit::lowering_test::failure(&error));
+            if let Err(failure) = ::pypto::jit::lowering_test::run(&#kernel #arguments, &samples) {
+                panic!("{failure}");
             }
         }
     }

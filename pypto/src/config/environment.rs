@@ -38,6 +38,8 @@ pub struct Environment {
     pub checkpoints: Option<PathBuf>,
     /// `PYPTO_MESSAGE_FORMAT=json`: tests of `check(..)` say what is wrong in the form of rustc's JSON.
     pub messages_as_json: bool,
+    /// `PYPTO_WARM`: tests of `check(..)` compile into the cache on disk, and tell so in this file.
+    pub warm: Option<PathBuf>,
     /// `PYPTO_PROG_BUILD_DIR`: where artifacts without a name go.
     pub build_dir: Option<PathBuf>,
     /// `PYPTO_VERIFY_LEVEL`.
@@ -104,6 +106,7 @@ impl Environment {
                 _ => None,
             })?
             .unwrap_or(false),
+            warm: path("PYPTO_WARM"),
             build_dir: path("PYPTO_PROG_BUILD_DIR"),
             verification_level: word(&raw, "PYPTO_VERIFY_LEVEL", "`none`, `basic` or `roundtrip`", |text| {
                 text.parse().ok()

@@ -274,7 +274,7 @@ fn ready(function: &'static Function, key: &Key, settings: &Settings) -> Result<
     // An entry that cannot be loaded is a miss.
     match on_disk.and_then(|artifact| load(artifact, Origin::DiskCache).ok()) {
         Some(ready) => Ok(ready),
-        None => load(compile_now(function, key, settings)?, Origin::Compiled),
+        None => load(compile_now(function, key, settings)?.artifact, Origin::Compiled),
     }
 }
 
@@ -313,23 +313,24 @@ fn disk_key(key: &Key) -> object_cache::Key {
     ])
 }
 
-fn from_disk(key: &Key, settings: &Settings) -> Option<CompiledProgram> {
+/// What is on disk for a key.
+pub(super) fn from_disk(key: &Key, settings: &Settings) -> Option<CompiledProgram> {
     let executable = packed::from_bytes(&object_cache().get(&disk_key(key))?)?;
     let machine = compile::engine(settings.platform).machine();
     let fixed = key.specialization.fixed_scalars();
     Some(CompiledProgram::of_build(executable, settings.platform, machine, None, &fixed))
 }
 
-fn compile_now(function: &'static Function, key: &Key, settings: &Settings) -> Result<CompiledProgram> {
-    let Compilation { artifact, fallbacks, .. } =
-        compile::compile_specialization(function, &key.specialization, settings)?;
-    events::fallbacks(key, &fallbacks);
+/// Compiles, and stores what came of it where the settings use the cache.
+pub(super) fn compile_now(function: &'static Function, key: &Key, settings: &Settings) -> Result<Compilation> {
+    let compilation = compile::compile_specialization(function, &key.specialization, settings)?;
+    events::fallbacks(key, &compilation.fallbacks);
     if settings.uses_cache()
-        && let Some(bytes) = packed::to_bytes(artifact.executable())
+        && let Some(bytes) = packed::to_bytes(compilation.artifact.executable())
     {
         object_cache().put(&disk_key(key), &bytes);
     }
-    Ok(artifact)
+    Ok(compilation)
 }
 
 /// Compares the key with the one before, and `warns` where variants multiply.

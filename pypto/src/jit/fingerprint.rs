@@ -9,24 +9,41 @@ use crate::frontend::generic::{Block, Callee, ConstantValue, Expr, ExprKind, Fun
 
 /// The hash of a function with everything that it calls. Computed once for each function.
 pub fn fingerprint(function: &'static Function) -> u64 {
-    static KNOWN: OnceLock<Mutex<HashMap<usize, u64>>> = OnceLock::new();
+    known(function).hash
+}
+
+/// Whether the hash is that of this program alone: `comptime!` runs code of it.
+pub fn is_of_this_program(function: &'static Function) -> bool {
+    known(function).of_this_program
+}
+
+#[derive(Clone, Copy)]
+struct Fingerprint {
+    hash: u64,
+    of_this_program: bool,
+}
+
+fn known(function: &'static Function) -> Fingerprint {
+    static KNOWN: OnceLock<Mutex<HashMap<usize, Fingerprint>>> = OnceLock::new();
     let known = KNOWN.get_or_init(Mutex::default);
     let address = std::ptr::from_ref(function) as usize;
-    if let Some(hash) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&address) {
-        return *hash;
+    if let Some(fingerprint) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&address) {
+        return *fingerprint;
     }
-    let mut walk = Walk { hasher: blake3::Hasher::new(), seen: Vec::new() };
+    let mut walk = Walk { hasher: blake3::Hasher::new(), seen: Vec::new(), of_this_program: false };
     walk.function(function);
     let digest = walk.hasher.finalize();
     let hash = u64::from_le_bytes(digest.as_bytes()[..8].try_into().unwrap_or_default());
-    known.lock().unwrap_or_else(PoisonError::into_inner).insert(address, hash);
-    hash
+    let fingerprint = Fingerprint { hash, of_this_program: walk.of_this_program };
+    known.lock().unwrap_or_else(PoisonError::into_inner).insert(address, fingerprint);
+    fingerprint
 }
 
 struct Walk {
     hasher: blake3::Hasher,
     /// Functions that were visited; calls may be recursive until instantiation rejects them.
     seen: Vec<*const Function>,
+    of_this_program: bool,
 }
 
 impl Walk {
@@ -69,6 +86,7 @@ impl Walk {
             // What the code computes is not known before the extents are; code that changed is in another program file.
             ExprKind::Comptime { .. } => {
                 self.hasher.update(program_file());
+                self.of_this_program = true;
             }
             _ => {}
         }

@@ -72,6 +72,11 @@ impl Key {
         self.function.name.name
     }
 
+    /// The kernel with the element types, extents and values that it is compiled for: `softmax(x: [64, 1024]) TM=8`.
+    pub fn signature(&self) -> String {
+        Signature(self).to_string()
+    }
+
     /// A name for files: 32 hexadecimal digits.
     pub fn digest(&self) -> String {
         let mut sink = Sink(blake3::Hasher::new());
@@ -182,12 +187,23 @@ impl fmt::Debug for Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Specialization { type_args, params, metas } = &self.specialization;
-        write!(f, "{}", self.kernel())?;
+        let Key { target, source, compiler, .. } = self;
+        write!(f, "{} for {target}, source {source:016x}, pypto {compiler}", self.signature())
+    }
+}
+
+/// The part of a key's text that the call contributes.
+struct Signature<'k>(&'k Key);
+
+impl fmt::Display for Signature<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Signature(key) = self;
+        let Specialization { type_args, params, metas } = &key.specialization;
+        write!(f, "{}", key.kernel())?;
         if !type_args.is_empty() {
             write!(f, "<{}>", type_args.iter().map(|t| t.name()).collect::<Vec<_>>().join(", "))?;
         }
-        let params = self.function.params.iter().zip(params).map(|(param, spec)| {
+        let params = key.function.params.iter().zip(params).map(|(param, spec)| {
             let name = param.name.name;
             match spec {
                 ParamSpec::Tensor { dims, .. } => {
@@ -198,9 +214,9 @@ impl fmt::Display for Key {
             }
         });
         write!(f, "({})", params.collect::<Vec<_>>().join(", "))?;
-        for (meta, value) in self.function.metas.iter().zip(metas) {
+        for (meta, value) in key.function.metas.iter().zip(metas) {
             write!(f, " {}={value}", meta.name.name)?;
         }
-        write!(f, " for {}, source {:016x}, pypto {}", self.target, self.source, self.compiler)
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ pub mod events;
 pub mod explain;
 pub mod fingerprint;
 pub mod handle;
+mod keep;
 pub mod key;
 pub mod lowering_test;
 pub mod meta;
@@ -17,6 +18,7 @@ pub mod site;
 pub mod tune;
 pub mod variant;
 pub mod warm;
+pub mod warmed;
 
 pub use compiled::Compiled;
 pub use events::{Event, Origin, Stats, on_event, stats};

@@ -1,7 +1,9 @@
 //! Compilation ahead of the first call: what a program will need, on all cores at once.
 
 use super::cache;
+use super::keep::keep;
 use super::meta::MetaValues;
+use super::warmed::Warmed;
 use crate::compile::parallel::in_parallel;
 use crate::frontend::generic::Function;
 use crate::frontend::specialization::ArgumentSpec;
@@ -32,6 +34,11 @@ impl Upcoming {
     /// Makes the variant, in memory and in the cache on disk.
     fn prepare(&self) -> Result<()> {
         cache::prepare(self.function, self.types, self.meta.as_ref(), &self.samples).map(drop)
+    }
+
+    /// Makes the variant in the cache on disk, for other processes.
+    pub(super) fn keep(&self) -> Result<Warmed> {
+        keep(self.function, self.types, self.meta.as_ref(), &self.samples)
     }
 }
 

@@ -6,6 +6,7 @@ mod checkpoint;
 mod execute;
 mod kills;
 mod replay;
+mod warm;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -25,7 +25,7 @@ enum Format {
 }
 
 /// Part of the names of the tests that `check(..)` makes.
-const TESTS: &str = "_lowers";
+pub const TESTS: &str = "_lowers";
 
 pub fn run(arguments: Arguments) -> ExitCode {
     let cargo = pypto::config::environment::system_path("CARGO").unwrap_or_else(|| "cargo".into());

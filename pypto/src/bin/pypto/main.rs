@@ -6,6 +6,7 @@ mod compile;
 mod execute;
 mod progress;
 mod replay;
+mod warm;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -31,6 +32,12 @@ enum Command {
     ///
     /// Exit codes: 0 all are right, 1 some are wrong, 3 cargo cannot be run.
     Check(check::Arguments),
+    /// Compiles the kernels that say for which arguments, by `#[pypto::jit(check(..))]`, into the cache on disk, so that the
+    /// programs of the package here find them.
+    ///
+    /// Exit codes: 0 all are there, 1 some are not, 2 the cache is off or no kernel says for which arguments, 3 cargo cannot
+    /// be run.
+    Warm(warm::Arguments),
     /// Runs an artifact's directory, or a list of them, and compares results; compiles nothing.
     ///
     /// Exit codes: 0 all passed, 1 failed, 2 usage, 3 infrastructure.
@@ -63,6 +70,7 @@ fn main() -> ExitCode {
             }
         },
         Command::Check(arguments) => check::run(arguments),
+        Command::Warm(arguments) => warm::run(arguments),
         Command::ExecuteArtifact(arguments) => execute::run(*arguments),
         Command::Replay(arguments) => replay::run(*arguments),
         Command::Checkpoint(arguments) => checkpoint::run(*arguments),
