@@ -65,14 +65,17 @@ impl Emitter<'_> {
         self.define(inst.results[0], &format!("icmp slt <{lanes} x i32> <{numbers}>, {counts}"));
     }
 
+    /// Lanes that do not count any more are poison: of lanes that stay what they are, LLVM 22 makes wrong code for AVX-512 where two
+    /// reductions of integers follow each other.
     pub(super) fn reduce(&mut self, reduce: Reduce, inst: &Inst) {
         let shape = self.function.ty(inst.args[0]);
         let (ty, lanes) = (self.ty(shape), self.lanes());
         let mut vector = self.name(inst.args[0]);
         let mut half = lanes / 2;
         while half >= 1 {
-            let picks = (0..lanes).map(|i| if i < half { i + half } else { i }).collect::<Vec<_>>();
-            let upper = self.shuffle(&ty, &vector, "poison", &picks);
+            let pick = |i| if i < half { format!("i32 {}", i + half) } else { "i32 poison".to_owned() };
+            let picks = (0..lanes).map(pick).collect::<Vec<_>>().join(", ");
+            let upper = self.temp(&format!("shufflevector {ty} {vector}, {ty} poison, <{lanes} x i32> <{picks}>"));
             let text = self.bin_text(reduce.bin(), shape, &vector, &upper, false);
             vector = self.temp(&text);
             half /= 2;
