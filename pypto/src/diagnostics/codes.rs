@@ -68,6 +68,7 @@ codes! {
     UNSUPPORTED = 0220 "a construct that the compiler does not translate";
     ASSERTION = 0221 "an assertion is false for the arguments of the specialization";
     ASSEMBLER = 0222 "the assembler for an accelerator refuses a kernel";
+    INEXACT_SCALAR = 0223 "a function of a scalar has other bits eagerly than compiled";
 
     READ_BEFORE_WRITE = 0301 "an `#[out]` parameter is read before it is written";
     NOT_WRITTEN = 0302 "an `#[out]` parameter is not written in full";

@@ -225,6 +225,12 @@ ops! {
     Floor = "floor" Unary ("x") Float Pure;
     /// Smallest integral value not below x.
     Ceil = "ceil" Unary ("x") Float Pure;
+    /// The integral part of x: rounded towards zero.
+    Trunc = "trunc" Unary ("x") Float Pure;
+    /// Nearest integral value; halves go away from zero.
+    Round = "round" Unary ("x") Float Pure;
+    /// Nearest integral value; halves go to the even one.
+    RoundTiesEven = "round_ties_even" Unary ("x") Float Pure;
     /// `a == b`.
     CmpEq = "cmp_eq" Compare ("a", "b") Any Pure "pto.tcmp";
     /// `a != b`; true where either is NaN.

@@ -17,6 +17,7 @@ mod control;
 mod directives;
 mod functions;
 mod models;
+mod scalars;
 mod tensors;
 mod values;
 

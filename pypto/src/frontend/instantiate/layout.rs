@@ -68,6 +68,11 @@ impl Walker<'_> {
                 let [axis] = self.exactly(call.name, args, loc)?;
                 self.tile_extent(call, &axis)?
             }
+            "dims" => {
+                let [] = self.exactly("dims", args, loc)?;
+                let (_, ty) = self.receiver(call)?;
+                Value::Array(ty.dims.iter().map(|extent| self.extent_scalar(*extent, loc)).collect())
+            }
             "get" => {
                 let [index] = self.exactly("get", args, loc)?;
                 self.extract(call, &index)?

@@ -38,6 +38,7 @@ const TILE_METHODS: &[&str] = &[
     "set_valid",
     "valid",
     "dim",
+    "dims",
     "get",
     "matmul",
     "mma",
@@ -61,6 +62,7 @@ const TENSOR_METHODS: &[&str] = &[
     "gather_rows",
     "scatter_rows",
     "dim",
+    "dims",
 ];
 
 /// What rustc resolves by the receiver's type; here, evaluated once for all kinds.
@@ -119,13 +121,14 @@ impl Walker<'_> {
         known.ok_or_else(|| self.unknown_method(&call, name))
     }
 
-    fn unknown_method(&mut self, call: &MethodCall, name: Ident) -> super::Reported {
+    pub(super) fn unknown_method(&mut self, call: &MethodCall, name: Ident) -> super::Reported {
         let kind = call.receiver.value.kind();
         let place = self.loc(name.span);
         let title = format!("{kind} has no method `{}` in kernels", name.name);
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, place, title, "");
         let table = OpKind::ALL.iter().filter(|k| is_method(**k)).map(|k| k.name());
-        let known = table.chain(TILE_METHODS.iter().copied()).chain(TENSOR_METHODS.iter().copied());
+        let methods = [TILE_METHODS, TENSOR_METHODS, super::scalar::METHODS];
+        let known = table.chain(methods.into_iter().flatten().copied());
         if let Some(similar) = suggest::closest(name.name, known) {
             diagnostic = diagnostic.help(format!("did you mean `{similar}`?"));
         }
@@ -151,7 +154,7 @@ impl Walker<'_> {
     }
 
     /// Methods that scalars and tiles share: unary operations, `max`, comparisons, `select`, casts.
-    fn elementwise_method(&mut self, call: &MethodCall) -> Flow<Option<Value>> {
+    pub(super) fn elementwise_method(&mut self, call: &MethodCall) -> Flow<Option<Value>> {
         let MethodCall { receiver, name, args, dtype, loc } = call;
         let comparison = OpKind::from_name(&format!("cmp_{name}"));
         let kind = comparison.or_else(|| OpKind::from_name(name).filter(|k| is_method(*k)));
@@ -228,42 +231,6 @@ impl Walker<'_> {
         let site = self.site("bitcast", loc, &[(x, value)]);
         let attrs = Attrs::new().with(AttrKey::DType, Attr::DType(dtype));
         self.emit(OpKind::Bitcast, &[value], attrs, &site).map(Value::Tile)
-    }
-
-    fn scalar_method(&mut self, call: &MethodCall) -> Flow<Option<Value>> {
-        let MethodCall { receiver, name, args, loc, .. } = call;
-        match *name {
-            "max" | "min" => {
-                let [other] = self.exactly(name, args.clone(), *loc)?;
-                self.scalar_extremum(receiver, &other, name, *loc).map(Some)
-            }
-            "to_f32" | "to_f64" => {
-                let [] = self.exactly(name, args.clone(), *loc)?;
-                self.converted(receiver, DType::F32, *loc).map(Some)
-            }
-            "ln" => self.unary(OpKind::Log, name, receiver, *loc).map(Some),
-            "is_nan" => self.binary(OpKind::CmpNe, name, receiver, receiver, *loc).map(Some),
-            "clone" => Ok(Some(receiver.value.clone())),
-            _ => self.elementwise_method(call),
-        }
-    }
-
-    /// Rust's `max` and `min`: of floats, the other operand where one is NaN.
-    fn scalar_extremum(&mut self, a: &Operand, b: &Operand, name: &str, loc: Loc) -> Flow<Value> {
-        let kind = if name == "max" { OpKind::Max } else { OpKind::Min };
-        let (x, y) = self.unified(kind, a, b)?;
-        if self.builder.tile_type(y).is_some() || !self.builder.ty(x).dtype().is_some_and(DType::is_float) {
-            return self.binary(kind, name, a, b, loc);
-        }
-        let site = self.site(name, loc, &[(a, x), (b, y)]);
-        let mut result = self.emit(kind, &[x, y], Attrs::new(), &site)?;
-        for (operand, other) in [(y, x), (x, y)] {
-            let nan = self.builder.binary(OpKind::CmpNe, operand, operand, loc);
-            let nan = self.check(nan, &site)?;
-            let chosen = self.builder.select(nan, other, result, loc);
-            result = self.check(chosen, &site)?;
-        }
-        Ok(Value::Scalar(result))
     }
 
     /// `at.offset(k)`, `at.valid(k)`, `at.shape(k)`.

@@ -28,6 +28,7 @@ mod output;
 mod place;
 mod printing;
 mod rule_message;
+mod scalar;
 mod scope;
 mod signature;
 mod statement;

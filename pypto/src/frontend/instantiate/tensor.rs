@@ -72,6 +72,11 @@ impl Walker<'_> {
                 let axis = self.axis(&axis, dims.len(), "dim")?;
                 self.extent_scalar(dims[axis], loc)
             }
+            "dims" => {
+                let [] = self.exactly("dims", args, loc)?;
+                let dims = self.tensor_type(tensor.value).dims;
+                Value::Array(dims.iter().map(|extent| self.extent_scalar(*extent, loc)).collect())
+            }
             _ => return Ok(None),
         };
         Ok(Some(value))

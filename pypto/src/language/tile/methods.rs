@@ -118,6 +118,12 @@ value_methods! { unary;
     floor = Floor, "[1.5f32, -1.5]" => "[1.0f32, -2.0]";
     /// Smallest integral value not below x. Floats.
     ceil = Ceil, "[1.5f32, -1.5]" => "[2.0f32, -1.0]";
+    /// The integral part: rounded towards zero. Floats.
+    trunc = Trunc, "[1.5f32, -1.5]" => "[1.0f32, -1.0]";
+    /// Nearest integral value; halves go away from zero, as Rust's `round`. Floats.
+    round = Round, "[2.5f32, -0.5]" => "[3.0f32, -1.0]";
+    /// Nearest integral value; halves go to the even one. Floats.
+    round_ties_even = RoundTiesEven, "[2.5f32, -0.5]" => "[2.0f32, -0.0]";
     /// Negation; integers wrap. Signed types.
     neg = Neg, "[1i8, -128]" => "[-1i8, -128]";
     /// Bitwise not; logical for `bool`. Integers and `bool`.

@@ -100,6 +100,12 @@ impl<T: Element, const R: usize> Tile<T, R> {
         self.array().dims[axis]
     }
 
+    /// The physical extents.
+    pub fn dims(self) -> [i64; R] {
+        let array = self.array();
+        std::array::from_fn(|axis| array.dims[axis])
+    }
+
     /// How many leading elements of a dimension count.
     #[track_caller]
     pub fn valid(self, axis: usize) -> i64 {

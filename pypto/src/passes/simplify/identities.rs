@@ -16,9 +16,8 @@ impl Simplify {
                 Some((kind, Some(original))) if kind == op.kind => Some(original),
                 _ => None,
             },
-            OpKind::Abs | OpKind::Relu | OpKind::Floor | OpKind::Ceil => {
-                inner.filter(|(kind, _)| *kind == op.kind).map(|_| x)
-            }
+            OpKind::Abs | OpKind::Relu => inner.filter(|(kind, _)| *kind == op.kind).map(|_| x),
+            kind if is_rounding(kind) => inner.filter(|(kind, _)| is_rounding(*kind)).map(|_| x),
             OpKind::Cast => (op.attrs.round() == Round::None).then_some(x),
             OpKind::SetValid | OpKind::Broadcast | OpKind::Reshape => Some(x),
             OpKind::Fillpad => function.ty(x).as_tile().is_some_and(|t| t.is_full()).then_some(x),
@@ -54,4 +53,9 @@ impl Simplify {
             _ => false,
         }
     }
+}
+
+/// Operations whose results are integral, and which leave integral values as they are.
+fn is_rounding(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Floor | OpKind::Ceil | OpKind::Trunc | OpKind::Round | OpKind::RoundTiesEven)
 }

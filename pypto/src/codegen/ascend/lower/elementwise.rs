@@ -85,6 +85,9 @@ impl Lowering<'_> {
         let result = match kind {
             OpKind::Floor => self.converted(&wide, DType::F32, "FLOOR")?,
             OpKind::Ceil => self.converted(&wide, DType::F32, "CEIL")?,
+            OpKind::Trunc => self.converted(&wide, DType::F32, "TRUNC")?,
+            OpKind::Round => self.converted(&wide, DType::F32, "ROUND")?,
+            OpKind::RoundTiesEven => self.converted(&wide, DType::F32, "RINT")?,
             _ => match self.function(kind, &wide)? {
                 Some(result) => result,
                 None => return Err(self.refuse(op, "on the vector unit")),

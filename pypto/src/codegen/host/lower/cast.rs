@@ -78,7 +78,7 @@ fn unit(b: &mut Builder<'_>, x: Value) -> Value {
 }
 
 /// To integral, halves away from zero: the truncated value, one further where at least half was cut off.
-fn half_away(b: &mut Builder<'_>, x: Value) -> Value {
+pub(super) fn half_away(b: &mut Builder<'_>, x: Value) -> Value {
     let half = b.constant(b.ty(x), u64::from(0.5f32.to_bits()));
     let (whole, one) = (b.trunc(x), unit(b, x));
     let cut = b.sub(x, whole);

@@ -4,7 +4,7 @@
 //! except where it is representable anyway.
 
 use super::access::{computing, from_stored, to_stored};
-use super::cast::{bitcast, cast};
+use super::cast::{bitcast, cast, half_away};
 use super::remainder::remainder;
 use crate::codegen::host::lir::{Bin, Builder, Cmp, Value};
 use crate::ir::{DType, Op};
@@ -102,6 +102,9 @@ fn float_unary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value) -> Opt
         K::Relu => return Some(b.max(x, zero)),
         K::Floor => return Some(b.floor(x)),
         K::Ceil => return Some(b.ceil(x)),
+        K::Trunc => return Some(b.trunc(x)),
+        K::Round => return Some(half_away(b, x)),
+        K::RoundTiesEven => return Some(b.rint(x)),
         K::Recip => b.div(one, x),
         K::Sqrt => b.sqrt(x),
         _ => b.math(math_function(kind)?, x),

@@ -7,7 +7,7 @@ use crate::ops::OpKind;
 use crate::ops::fold::Literal;
 use crate::ops::rules::Request;
 
-const UNARY: [OpKind; 20] = [
+const UNARY: [OpKind; 23] = [
     OpKind::Neg,
     OpKind::Abs,
     OpKind::Recip,
@@ -27,6 +27,9 @@ const UNARY: [OpKind; 20] = [
     OpKind::Relu,
     OpKind::Floor,
     OpKind::Ceil,
+    OpKind::Trunc,
+    OpKind::Round,
+    OpKind::RoundTiesEven,
     OpKind::Not,
 ];
 const BINARY: [OpKind; 18] = [
