@@ -3,8 +3,8 @@
 //! W columns are taken together. Squares of W x W elements are transposed in registers, so that a vector holds one step of all W columns and
 //! the sums keep their order; packing B would write and read every element once more.
 
-use super::pack::Order;
-use super::{Block, KC, Kind, Problem, block, element, kernel};
+use super::pack::{Layout, Order};
+use super::{Block, KC, Kind, Problem, Way, block, element, kernel};
 use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
 
 /// Most rows that are done this way: their sums stay in registers.
@@ -16,8 +16,8 @@ const STRIPS: i64 = 4;
 const FURTHER: i64 = 128;
 
 /// Whether the layout of B is the one for this.
-pub(super) fn fits(kind: Kind) -> bool {
-    kind.b.order() == Order::Columns
+pub(super) fn fits(right: Layout) -> bool {
+    right.order() == Order::Columns
 }
 
 /// Writes the product of `1..=MOST` rows.
@@ -63,8 +63,11 @@ fn columns(b: &mut Builder<'_>, kind: Kind, p: &Problem, first: Value) -> Vec<Va
         .collect()
 }
 
-/// One block of the inner dimension for each number of rows that there may be.
+/// One block of the inner dimension for the number of rows, or for each that there may be.
 fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip) {
+    if let Way::FewDots(Some(count)) = kind.known.way {
+        return sums(b, kind, p, block, strip, count);
+    }
     let write = |b: &mut Builder<'_>, count: i64| {
         let rows = b.index(count);
         let here = b.cmp(Cmp::Eq, p.m, rows);

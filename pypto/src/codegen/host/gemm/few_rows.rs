@@ -1,136 +1,198 @@
-//! Products with few rows: B is read where it lies, several of its rows at a time for several rows of C, whose sums stay in scratch rows
+//! Products with few rows: B is read where it lies and once, some of its rows at a time for all rows of C, whose sums stay in scratch rows
 //! that fit L1. Packing B would cost about as much as the multiplications.
 
-use super::{Block, Kind, Problem, b_offset, block, kernel};
-use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
+use super::{Block, Kind, Problem, Way, b_offset, block, kernel};
+use crate::codegen::host::cpu::Target;
+use crate::codegen::host::lir::{Builder, Cmp, Elem, Tail, Type, Value};
 
-/// Columns of a block: the sums of [`TOGETHER`] rows, 16 KiB.
-const COLUMNS: i64 = 1024;
-/// Rows of C that share the reading of B.
-const TOGETHER: i64 = 4;
 /// Most rows that are done this way.
 pub(super) const MOST: i64 = 16;
-/// Rows of B in flight.
-const STEPS: i64 = 8;
+/// Most rows of B in flight.
+pub(super) const STEPS: i64 = 8;
+/// Columns of a block for the most rows: pieces of the rows of B are as long as the sums of all rows of C beside them in L1 allow.
+const COLUMNS: i64 = 512;
+/// Most rows of C for which a block has twice as many.
+const LOW: i64 = 4;
+
+/// What is done together: the factors of so many steps and rows stay in registers while the columns pass.
+#[derive(Clone, Copy)]
+struct Shape {
+    steps: i64,
+    rows: i64,
+    columns: i64,
+}
+
+impl Shape {
+    fn of(target: Target, rows: Option<i64>) -> Shape {
+        let columns = if rows.is_some_and(|rows| rows <= LOW) { 2 * COLUMNS } else { COLUMNS };
+        if rows == Some(1) {
+            return Shape { steps: STEPS, rows: 1, columns };
+        }
+        Shape { steps: STEPS / 2, rows: if target.registers < 32 { 2 } else { 4 }, columns }
+    }
+}
+
+/// Scratch memory for the sums of rows with at most that many columns.
+pub(super) fn scratch_bytes(n: Option<usize>) -> usize {
+    let most = 2 * COLUMNS as usize;
+    MOST as usize * n.map_or(most, |n| n.min(most)).next_multiple_of(16) * 4
+}
 
 /// Writes the product, for any number of rows; rows of B must be contiguous.
 pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
+    let count = if let Way::FewRows(count) = kind.known.way { count } else { None };
+    let shape = Shape::of(b.target(), count);
     let zero = b.index(0);
     let offset = b.index(b_offset(b.target()));
     let sums = b.addr(p.scratch, Elem::F32, offset);
-    b.for_each(zero, p.n, COLUMNS, |b, j0| {
-        let (limit, left) = (b.index(COLUMNS), b.sub(p.n, j0));
+    b.for_each(zero, p.n, shape.columns, |b, j0| {
+        let (limit, left) = (b.index(shape.columns), b.sub(p.n, j0));
         let columns = b.min(left, limit);
+        let distance = super::pack::padded(b, columns);
         b.for_each(zero, p.k, super::KC, |b, k0| {
             let block = block(b, p, k0);
-            let together = b.index(TOGETHER);
-            let rest = b.urem(p.m, together);
-            let whole = b.sub(p.m, rest);
-            b.for_each(zero, whole, TOGETHER, |b, i| rows(b, kind, p, &block, [i, j0, columns, sums], TOGETHER));
-            let one = b.index(1);
-            b.for_loop(whole, p.m, one, &[], |b, i, _| {
-                rows(b, kind, p, &block, [i, j0, columns, sums], 1);
-                Vec::new()
-            });
+            let strip = Strip { shape, count, j0, columns, distance, sums, depth: block.depth };
+            clear(b, kind, p, &strip);
+            accumulate(b, kind, p, &block, &strip);
+            b.for_each(zero, p.m, 1, |b, i| merge(b, kind, p, &block, &strip, i));
         });
     });
 }
 
-/// `count` rows of C from row i on over one block; `at` = i, first column, number of columns, scratch rows.
-fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, at: [Value; 4], count: i64) {
-    let [i, j0, columns, sums] = at;
-    let one = b.index(1);
-    let (mut lines, mut sources, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-    let distance = super::pack::padded(b, columns);
-    for r in 0..count {
-        let row = b.index(r);
-        let offset = b.mul(row, distance);
-        let sums = b.addr(sums, kind.acc, offset);
-        clear(b, kind.acc, sums, columns);
-        let row = b.add(i, row);
-        lines.push(sums);
-        sources.push(super::element(b, kind.a.elem, p.a, p.a_strides, row, block.k0));
-        rows.push(row);
-    }
-    let source = super::element(b, kind.b.elem, p.b, p.b_strides, block.k0, j0);
-    let strip =
-        Strip { a: sources, a_stride: p.a_strides[1], b: source, b_stride: p.b_strides[0], sums: lines, columns };
-    accumulate(b, kind, &strip, block.depth);
-    for (&row, &sums) in rows.iter().zip(&strip.sums) {
-        let c = super::element(b, kind.acc, p.c, [p.c_stride, one], row, j0);
-        let init = super::element(b, kind.acc, block.init, [block.init_stride, one], row, j0);
-        kernel::merge_row(b, kind.acc, c, init, sums, block.adds, columns);
-    }
-}
-
-/// Some rows of C over one block.
+/// One block of the columns and of the inner dimension.
 struct Strip {
-    /// First elements of the rows of A.
-    a: Vec<Value>,
-    a_stride: Value,
-    b: Value,
-    b_stride: Value,
-    sums: Vec<Value>,
+    shape: Shape,
+    /// Rows of C, where they are known.
+    count: Option<i64>,
+    j0: Value,
     columns: Value,
+    /// From one row of sums to the next.
+    distance: Value,
+    sums: Value,
+    depth: Value,
 }
 
-fn clear(b: &mut Builder<'_>, acc: Elem, sums: Value, columns: Value) {
-    let (zero, none) = (b.index(0), b.constant(Type::Vector(acc), 0));
-    let lanes = b.lanes() as i64;
-    // The scratch row is longer than the columns by up to a vector.
-    b.for_each(zero, columns, lanes, |b, j| b.store(none, sums, j));
+impl Strip {
+    fn sums_of(&self, b: &mut Builder<'_>, kind: Kind, row: Value) -> Value {
+        let offset = b.mul(row, self.distance);
+        b.addr(self.sums, kind.acc, offset)
+    }
 }
 
-fn accumulate(b: &mut Builder<'_>, kind: Kind, strip: &Strip, depth: Value) {
-    let (zero, one, steps) = (b.index(0), b.index(1), b.index(STEPS));
-    let rest = b.urem(depth, steps);
-    let whole = b.sub(depth, rest);
-    b.for_each(zero, whole, STEPS, |b, k| steps_at(b, kind, strip, k, STEPS));
-    b.for_loop(whole, depth, one, &[], |b, k, _| {
-        steps_at(b, kind, strip, k, 1);
-        Vec::new()
+/// Rows of sums follow each other without a gap, so that they are cleared as one.
+fn clear(b: &mut Builder<'_>, kind: Kind, p: &Problem, strip: &Strip) {
+    let (zero, none) = (b.index(0), b.constant(Type::Vector(kind.acc), 0));
+    let (all, lanes) = (b.mul(p.m, strip.distance), b.lanes() as i64);
+    b.for_each(zero, all, lanes, |b, j| b.store(none, strip.sums, j));
+}
+
+fn merge(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip, row: Value) {
+    let one = b.index(1);
+    let c = super::element(b, kind.acc, p.c, [p.c_stride, one], row, strip.j0);
+    let init = super::element(b, kind.acc, block.init, [block.init_stride, one], row, strip.j0);
+    let sums = strip.sums_of(b, kind, row);
+    kernel::merge_row(b, kind, c, init, sums, block.adds, strip.columns);
+}
+
+/// All steps of the block, for all rows before the next ones, so that what was loaded of B is still in L1.
+fn accumulate(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip) {
+    let (zero, one, steps) = (b.index(0), b.index(1), b.index(strip.shape.steps));
+    let rest = if kind.known.whole_depth { zero } else { b.urem(strip.depth, steps) };
+    let whole = b.sub(strip.depth, rest);
+    b.for_each(zero, whole, strip.shape.steps, |b, k| {
+        let steps = Steps { block, k, count: strip.shape.steps };
+        rows(b, kind, p, strip, &steps);
     });
+    if !kind.known.whole_depth {
+        b.for_loop(whole, strip.depth, one, &[], |b, k, _| {
+            rows(b, kind, p, strip, &Steps { block, k, count: 1 });
+            Vec::new()
+        });
+    }
 }
 
-/// How many rows ahead to fetch: the next ones, and further where rows are so short that these come at once.
-fn rows_ahead(b: &mut Builder<'_>, columns: Value, count: i64) -> Value {
-    let (short, near, far) = (b.index(COLUMNS / 4), b.index(count), b.index(4 * count));
-    let is_short = b.cmp(Cmp::Le, columns, short);
-    b.select(is_short, far, near)
+/// Some steps of the inner dimension.
+struct Steps<'a> {
+    block: &'a Block,
+    k: Value,
+    count: i64,
 }
 
-/// Adds `count` steps from k on to all sums of the rows.
-fn steps_at(b: &mut Builder<'_>, kind: Kind, strip: &Strip, k: Value, count: i64) {
-    let (mut factors, mut lines, mut next) = (Vec::new(), Vec::new(), Vec::new());
-    let ahead = rows_ahead(b, strip.columns, count);
-    for step in 0..count {
-        let offset = b.index(step);
-        let at = b.add(k, offset);
-        let along = b.mul(at, strip.a_stride);
-        for &row in &strip.a {
-            let x = b.load(Type::Scalar(kind.a.elem), row, along);
+/// These steps for all rows; the first rows fetch what comes next.
+fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, strip: &Strip, steps: &Steps<'_>) {
+    let together = strip.shape.rows;
+    if let Some(count) = strip.count {
+        return (0..count).step_by(together as usize).for_each(|first| {
+            let row = b.index(first);
+            group(b, kind, p, strip, steps, row, together.min(count - first), first == 0);
+        });
+    }
+    let (zero, several) = (b.index(0), b.index(together));
+    let rest = b.urem(p.m, several);
+    let whole = b.sub(p.m, rest);
+    b.for_each(zero, whole, together, |b, row| group(b, kind, p, strip, steps, row, together, true));
+    b.for_each(whole, p.m, 1, |b, row| group(b, kind, p, strip, steps, row, 1, true));
+}
+
+/// Adds the steps to the sums of `count` rows from `first` on.
+fn group(
+    b: &mut Builder<'_>,
+    kind: Kind,
+    p: &Problem,
+    strip: &Strip,
+    steps: &Steps<'_>,
+    first: Value,
+    count: i64,
+    fetches: bool,
+) {
+    let at: Vec<Value> = offsets(b, steps.k, steps.count);
+    let rows: Vec<Value> = offsets(b, first, count);
+    let sums: Vec<Value> = rows.iter().map(|&row| strip.sums_of(b, kind, row)).collect();
+    let (mut lines, mut factors) = (Vec::new(), Vec::new());
+    for &step in &at {
+        let k = b.add(steps.block.k0, step);
+        lines.push(super::element(b, kind.b.elem, p.b, p.b_strides, k, strip.j0));
+        for &row in &rows {
+            let x = super::element(b, kind.a.elem, p.a, p.a_strides, row, k);
+            let zero = b.index(0);
+            let x = b.load(Type::Scalar(kind.a.elem), x, zero);
             let x = kind.a.widen(b, kind.acc, x);
             factors.push(b.splat(x));
         }
-        let start = b.mul(at, strip.b_stride);
-        lines.push(b.addr(strip.b, kind.b.elem, start));
-        // The same part of a row that comes after these: pieces of rows are too short for the processor to see them coming.
-        let after = b.mul(ahead, strip.b_stride);
-        next.push(b.addr(lines[lines.len() - 1], kind.b.elem, after));
     }
-    let (zero, rows) = (b.index(0), strip.a.len());
-    b.lanes_loop(zero, strip.columns, 1, &[vec![]], |b, j, tail, _| {
+    let next = if fetches { following(b, kind, p, strip, &lines) } else { Vec::new() };
+    let zero = b.index(0);
+    let body = |b: &mut Builder<'_>, j: Value, tail: Tail| {
         let line: Vec<Value> = lines.iter().map(|&line| kind.b.load(b, kind.acc, line, j, None, tail.mask())).collect();
         let bytes = b.index(kind.b.elem.bytes() as i64);
         let offset = b.mul(j, bytes);
         next.iter().for_each(|&line| b.prefetch(line, offset));
-        for (r, &sums) in strip.sums.iter().enumerate() {
+        for (r, &sums) in sums.iter().enumerate() {
             let mut sum = b.load(Type::Vector(kind.acc), sums, j);
-            for (&y, factors) in line.iter().zip(factors.chunks(rows)) {
+            for (&y, factors) in line.iter().zip(factors.chunks(rows.len())) {
                 sum = kernel::mul_add(b, kind.acc, factors[r], y, sum);
             }
             b.store(sum, sums, j);
         }
-        vec![]
-    });
+    };
+    super::columns(b, kind, zero, strip.columns, body);
+}
+
+fn offsets(b: &mut Builder<'_>, first: Value, count: i64) -> Vec<Value> {
+    let offset = |i| {
+        let i = b.index(i);
+        b.add(first, i)
+    };
+    (0..count).map(offset).collect()
+}
+
+/// The same part of the rows that come after these, or further on where rows are so short that the next ones come at once: pieces of rows
+/// are too short for the processor to see them coming.
+fn following(b: &mut Builder<'_>, kind: Kind, p: &Problem, strip: &Strip, lines: &[Value]) -> Vec<Value> {
+    let count = lines.len() as i64;
+    let (short, near, far) = (b.index(COLUMNS / 2), b.index(count), b.index(4 * count));
+    let is_short = b.cmp(Cmp::Le, strip.columns, short);
+    let ahead = b.select(is_short, far, near);
+    let after = b.mul(ahead, p.b_strides[0]);
+    lines.iter().map(|&line| b.addr(line, kind.b.elem, after)).collect()
 }

@@ -41,7 +41,8 @@ pub(super) fn small(b: &Builder<'_>, gemm: &Gemm, kind: Kind) -> Option<Small> {
         return None;
     }
     let packs_b = kind.b.order() != Order::Rows || kind.b.elem != Elem::F32 || !is_spread(b, gemm.b.row_stride);
-    Some(Small { m, n, packs_b })
+    // What is packed is packed at once, into the memory for one block.
+    (!packs_b || n <= super::NC).then_some(Small { m, n, packs_b })
 }
 
 /// Whether lines at that distance in elements fall on different sets.

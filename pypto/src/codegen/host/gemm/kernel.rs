@@ -2,8 +2,11 @@
 //!
 //! Packed A is a sequence of chunks of W steps: [chunk][row][W], so that packing copies whole vectors; packed B is [step][NR].
 
-use super::{I, P, Problem};
+use super::{I, Kind, P, Problem};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
+
+/// Steps that are written out. LLVM's scheduler moves all loads of longer stretches to their front, and spills what they load.
+pub(super) const STEPS: i64 = 2;
 
 /// Operands of one call.
 pub(super) struct Tile {
@@ -56,18 +59,24 @@ fn body(b: &mut Builder<'_>, acc: Elem, tile: &Tile) {
     let (zero, one, chunk) = (b.index(0), b.index(1), b.index(lanes));
     let rest = b.urem(tile.depth, chunk);
     let whole = b.sub(tile.depth, rest);
+    let written_out = b.index(STEPS.min(lanes));
     let sums = b.for_loop(zero, whole, chunk, &zeros, |b, k, sums| {
         let (a, bp) = chunk_at(b, acc, tile, k);
-        let mut sums = sums.to_vec();
-        for step in 0..lanes {
-            let row = b.index(step * target.nr() as i64);
+        b.for_loop(zero, chunk, written_out, sums, |b, first, sums| {
+            let nr = b.index(target.nr() as i64);
+            let (a, row) = (b.addr(a, acc, first), b.mul(first, nr));
             let bp = b.addr(bp, acc, row);
-            update(b, acc, &mut sums, bp, |b, r| {
-                let at = b.index(r as i64 * lanes + step);
-                b.load_splat(acc, a, at)
-            });
-        }
-        sums
+            let mut sums = sums.to_vec();
+            for step in 0..STEPS.min(lanes) {
+                let row = b.index(step * target.nr() as i64);
+                let bp = b.addr(bp, acc, row);
+                update(b, acc, &mut sums, bp, |b, r| {
+                    let at = b.index(r as i64 * lanes + step);
+                    b.load_splat(acc, a, at)
+                });
+            }
+            sums
+        })
     });
     let (a, bp) = chunk_at(b, acc, tile, whole);
     let sums = b.for_loop(zero, rest, one, &sums, |b, step, sums| {
@@ -149,7 +158,8 @@ pub(super) fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]
 }
 
 /// A tile that reaches over the edge: computed into the scratch tile, of which the valid part is merged into C.
-pub(super) fn edge(b: &mut Builder<'_>, acc: Elem, tile: &Tile, scratch: Value, rows: Value, columns: Value) {
+pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value, rows: Value, columns: Value) {
+    let acc = kind.acc;
     let args = [
         tile.depth,
         tile.a,
@@ -163,7 +173,8 @@ pub(super) fn edge(b: &mut Builder<'_>, acc: Elem, tile: &Tile, scratch: Value, 
         rows,
         columns,
     ];
-    b.call(&format!("gemm_edge_{acc}"), &[I, P, P, P, I, P, I, I, P, I, I], &[], &args, |b, p| {
+    let whole = if kind.known.whole_columns { "_n" } else { "" };
+    b.call(&format!("gemm_edge_{acc}{whole}"), &[I, P, P, P, I, P, I, I, P, I, I], &[], &args, |b, p| {
         let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(b.target().mr as i64));
         let whole =
             Tile { depth: p[0], a: p[1], b: p[2], c: p[8], c_stride: nr, init: p[8], init_stride: zero, adds: zero };
@@ -174,7 +185,7 @@ pub(super) fn edge(b: &mut Builder<'_>, acc: Elem, tile: &Tile, scratch: Value, 
         b.for_each(zero, rows, 1, |b, i| {
             let offsets = stride.map(|s| b.mul(i, s));
             let [c, init, sums] = [(p[3], 0), (p[5], 1), (p[8], 2)].map(|(base, s)| b.addr(base, acc, offsets[s]));
-            merge_row(b, acc, c, init, sums, p[7], columns);
+            merge_row(b, kind, c, init, sums, p[7], columns);
         });
         Vec::new()
     });
@@ -183,7 +194,7 @@ pub(super) fn edge(b: &mut Builder<'_>, acc: Elem, tile: &Tile, scratch: Value, 
 /// `c[j] = init[j] + sums[j]`, or `sums[j]` alone.
 pub(super) fn merge_row(
     b: &mut Builder<'_>,
-    acc: Elem,
+    kind: Kind,
     c: Value,
     init: Value,
     sums: Value,
@@ -191,20 +202,19 @@ pub(super) fn merge_row(
     columns: Value,
 ) {
     let zero = b.index(0);
-    b.lanes_loop(zero, columns, 1, &[vec![]], |b, j, tail, _| {
-        let sum = b.load_vec(acc, sums, j, None, tail.mask());
+    super::columns(b, kind, zero, columns, |b, j, tail| {
+        let sum = b.load_vec(kind.acc, sums, j, None, tail.mask());
         let zero = b.index(0);
         let adds = b.cmp(Cmp::Ne, adds, zero);
         let value = b.if_else(
             adds,
             |b| {
-                let old = b.load_vec(acc, init, j, None, tail.mask());
+                let old = b.load_vec(kind.acc, init, j, None, tail.mask());
                 vec![b.add(old, sum)]
             },
             |_| vec![sum],
         );
         b.store_vec(value[0], c, j, None, tail.mask());
-        vec![]
     });
 }
 

@@ -18,7 +18,7 @@ mod pack;
 mod tests;
 
 use super::cpu::Target;
-use super::lir::{Builder, Cmp, Elem, Type, Value};
+use super::lir::{Builder, Cmp, Elem, Tail, Type, Value};
 use pack::Layout;
 
 /// Length of a block of the inner dimension.
@@ -93,7 +93,8 @@ pub fn scratch_bytes(target: Target, n: Option<usize>, k: Option<usize>) -> usiz
     let depth = k.map_or(KC as usize, |k| k.min(KC as usize)).next_multiple_of(lanes);
     let columns = n.map_or(NC as usize, |n| n.min(NC as usize)).next_multiple_of(nr);
     // Packing transposed B writes whole vectors of rows, up to `lanes` beyond the last panel.
-    b_offset(target) as usize * 4 + (depth * columns + lanes * nr) * 4
+    let packed = (depth * columns + lanes * nr) * 4;
+    b_offset(target) as usize * 4 + packed.max(few_rows::scratch_bytes(n))
 }
 
 /// Rows of a block of A.
@@ -116,12 +117,70 @@ struct Kind {
     a: Layout,
     b: Layout,
     acc: Elem,
+    known: Known,
+}
+
+/// What is known of the sizes where the function is written: what they do not need is left out, since most of the time of a compilation
+/// goes into code that never runs.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    way: Way,
+    /// The rows are a multiple of MR, and there are some.
+    whole_rows: bool,
+    /// The columns are a multiple of NR, and there are some.
+    whole_columns: bool,
+    /// There are steps of the inner dimension, and a multiple of [`few_rows::STEPS`].
+    whole_depth: bool,
+}
+
+/// How a product is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Both factors are packed, block by block.
+    Blocked,
+    /// So few rows that packing B does not pay, and B has contiguous rows: how many there are, if that is known.
+    FewRows(Option<i64>),
+    /// The same with contiguous columns.
+    FewDots(Option<i64>),
+}
+
+impl Known {
+    fn of(b: &Builder<'_>, gemm: &Gemm, layout: Layout) -> Known {
+        let target = b.target();
+        let is_multiple = |value: Value, of: usize| b.as_const(value).is_some_and(|n| n > 0 && n % of as i64 == 0);
+        let rows = b.as_const(gemm.m);
+        let few = match layout {
+            _ if layout.is_row_contiguous() => Some((few_rows::MOST, Way::FewRows(rows))),
+            _ if few_dots::fits(layout) => Some((few_dots::MOST, Way::FewDots(rows))),
+            _ => None,
+        };
+        Known {
+            way: few.filter(|(most, _)| rows.is_none_or(|rows| rows <= *most)).map_or(Way::Blocked, |(_, way)| way),
+            whole_rows: is_multiple(gemm.m, target.mr),
+            whole_columns: is_multiple(gemm.n, target.nr()),
+            whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
+        }
+    }
+
+    /// The part of a function's name that says so.
+    fn name(self) -> String {
+        let rows = |rows: Option<i64>| rows.map_or("any".to_string(), |rows| rows.to_string());
+        let way = match self.way {
+            Way::Blocked => "blocked".to_string(),
+            Way::FewRows(count) => format!("rows_{}", rows(count)),
+            Way::FewDots(count) => format!("dots_{}", rows(count)),
+        };
+        let flag = |is_set: bool, text: &'static str| if is_set { text } else { "" };
+        let rows = flag(self.whole_rows && self.way == Way::Blocked, "_m");
+        format!("{way}{rows}{}{}", flag(self.whole_columns, "_n"), flag(self.whole_depth, "_k"))
+    }
 }
 
 /// Writes the product.
 pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
     let acc = if gemm.a.elem.is_float() { Elem::F32 } else { Elem::I32 };
-    let kind = Kind { a: Layout::of(b, &gemm.a), b: Layout::of(b, &gemm.b), acc };
+    let (left, right) = (Layout::of(b, &gemm.a), Layout::of(b, &gemm.b));
+    let kind = Kind { a: left, b: right, acc, known: Known::of(b, gemm, right) };
     let zero = b.index(0);
     let (init, init_stride, has_init) = match gemm.init {
         Init::Zero => (gemm.c, zero, 0),
@@ -150,7 +209,7 @@ pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
         return in_place::emit(b, kind, &Problem::from_params(&args), small);
     }
     let params = args.map(|v| b.ty(v));
-    let name = format!("gemm_{}_{}", kind.a.name(), kind.b.name());
+    let name = format!("gemm_{}_{}_{}", kind.a.name(), kind.b.name(), kind.known.name());
     b.call(&name, &params, &[], &args, |b, p| {
         driver(b, kind, &Problem::from_params(p));
         Vec::new()
@@ -196,6 +255,9 @@ impl Problem {
 }
 
 fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
+    if kind.known.whole_depth {
+        return product(b, kind, p);
+    }
     let zero = b.index(0);
     let empty = b.cmp(Cmp::Eq, p.k, zero);
     let fill = |b: &mut Builder<'_>| {
@@ -208,12 +270,14 @@ fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     });
 }
 
-/// A product with at least one step: few rows do not pay for packing B where it can be read as it lies.
+/// A product with at least one step. Where the number of rows is only known at run time, it decides there.
 fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
-    let (most, few): (i64, fn(&mut Builder<'_>, Kind, &Problem)) = match kind {
-        _ if kind.b.is_row_contiguous() => (few_rows::MOST, few_rows::emit),
-        _ if few_dots::fits(kind) => (few_dots::MOST, few_dots::emit),
-        _ => return blocked(b, kind, p),
+    let (most, few): (i64, fn(&mut Builder<'_>, Kind, &Problem)) = match kind.known.way {
+        Way::Blocked => return blocked(b, kind, p),
+        Way::FewRows(Some(_)) => return few_rows::emit(b, kind, p),
+        Way::FewDots(Some(_)) => return few_dots::emit(b, kind, p),
+        Way::FewRows(None) => (few_rows::MOST, few_rows::emit),
+        Way::FewDots(None) => (few_dots::MOST, few_dots::emit),
     };
     let most = b.index(most);
     let is_small = b.cmp(Cmp::Le, p.m, most);
@@ -313,6 +377,9 @@ fn macro_kernel(
                 init_stride: block.init_stride,
                 adds: block.adds,
             };
+            if kind.known.whole_rows && kind.known.whole_columns {
+                return kernel::call(b, kind.acc, &tile);
+            }
             let (rows_left, columns_left) = (b.sub(rows, i), b.sub(columns, j));
             let (mr_value, nr_value) = (b.index(mr), b.index(nr));
             let (tall, wide) = (b.cmp(Cmp::Ge, rows_left, mr_value), b.cmp(Cmp::Ge, columns_left, nr_value));
@@ -324,11 +391,22 @@ fn macro_kernel(
                     Vec::new()
                 },
                 |b| {
-                    kernel::edge(b, kind.acc, &tile, p.scratch, rows_left, columns_left);
+                    kernel::edge(b, kind, &tile, p.scratch, rows_left, columns_left);
                     Vec::new()
                 },
             );
         });
+    });
+}
+
+/// A loop over vectors of columns, from `lo` on; without a tail where the columns are known to be whole vectors.
+fn columns(b: &mut Builder<'_>, kind: Kind, lo: Value, hi: Value, mut body: impl FnMut(&mut Builder<'_>, Value, Tail)) {
+    if kind.known.whole_columns {
+        return b.for_each(lo, hi, b.lanes() as i64, |b, j| body(b, j, Tail::Full));
+    }
+    b.lanes_loop(lo, hi, 1, &[vec![]], |b, j, tail, _| {
+        body(b, j, tail);
+        vec![]
     });
 }
 

@@ -223,7 +223,8 @@ pub(super) fn pack_b(
     out: Value,
 ) {
     let args = [source, strides[0], strides[1], columns, depth, out];
-    b.call(&format!("gemm_pack_b_{}", kind.b.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {
+    let whole = if kind.known.whole_columns { "_n" } else { "" };
+    b.call(&format!("gemm_pack_b_{}{whole}", kind.b.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {
         let nr = b.target().nr() as i64;
         let (zero, nr_value) = (b.index(0), b.index(nr));
         let rest = b.urem(p[3], nr_value);
@@ -261,6 +262,9 @@ pub(super) fn pack_b(
                     .collect::<Vec<_>>();
                 b.for_each(zero, p[4], 1, |b, k| panels.iter().for_each(|panel| b_row(b, kind, panel, k, None)));
             });
+        }
+        if kind.known.whole_columns {
+            return Vec::new();
         }
         let has_rest = b.cmp(Cmp::Gt, rest, zero);
         b.if_then(has_rest, |b| {

@@ -55,6 +55,9 @@ fn module(target: Target, elems: [(Elem, bool); 2], lies: [Lie; 2], init: usize,
     module
 }
 
+/// Words after the scratch memory that nothing may touch.
+const GUARD: usize = 1 << 16;
+
 struct Random(u32);
 
 impl Random {
@@ -133,7 +136,8 @@ fn check_shape<T: Copy>(
     let old: Vec<u32> = (0..m * ldc + 1).map(|_| word(&mut rng)).collect();
     let bias: Vec<u32> = (0..n).map(|_| word(&mut rng)).collect();
     let mut c = old.clone();
-    let mut scratch = vec![u64::MAX; scratch_bytes(target, Some(n), Some(k)) / 8 + 1];
+    let words = scratch_bytes(target, Some(n), Some(k)).div_ceil(8);
+    let mut scratch = vec![u64::MAX; words + GUARD];
     let args = [
         a.as_ptr() as u64,
         b.as_ptr() as u64,
@@ -149,6 +153,8 @@ fn check_shape<T: Copy>(
         ldc as u64,
     ];
     call(image, "k", &args, (0, 0), &mut scratch);
+    let beyond = scratch[words..].iter().position(|word| *word != u64::MAX);
+    assert_eq!(beyond, None, "{m}x{n}x{k} {lies:?} on {}: writes beyond its scratch memory", target.isa.name());
     for at in 0..c.len() {
         let (i, j) = (at / ldc, at % ldc);
         let want = if i >= m || j >= n {
@@ -181,14 +187,11 @@ fn reference(fma: bool, float: bool, start: Option<u32>, k: usize, pair: impl Fn
     c.unwrap_or(0.0).to_bits()
 }
 
-/// Small products of known extents, which are done in place: heights that are and are not sums of whole panels.
-#[test]
-fn small_products_in_every_layout() {
-    const SMALL: [[usize; 3]; 8] =
-        [[6, 16, 8], [64, 64, 64], [7, 16, 5], [8, 32, 3], [13, 64, 256], [9, 64, 1], [11, 32, 70], [16, 64, 33]];
+/// Products of known extents in every layout of the factors.
+fn check_known(shapes: &[[usize; 3]]) {
     for target in runnable() {
         for lies in LIES.iter().flat_map(|&a| LIES.map(|b| [a, b])) {
-            for (shape, init) in SMALL.into_iter().zip([0, 1, 2].into_iter().cycle()) {
+            for (&shape, init) in shapes.iter().zip([0, 1, 2].into_iter().cycle()) {
                 let [m, n, k] = shape;
                 let (a, b) = (strides(lies[0], m, k).0, strides(lies[1], k, n).0);
                 let elem = (Elem::F32, true);
@@ -198,6 +201,28 @@ fn small_products_in_every_layout() {
             }
         }
     }
+}
+
+/// Those that are done in place: heights that are and are not sums of whole panels.
+#[test]
+fn small_products_in_every_layout() {
+    check_known(&[
+        [6, 16, 8],
+        [64, 64, 64],
+        [7, 16, 5],
+        [8, 32, 3],
+        [13, 64, 256],
+        [9, 64, 1],
+        [11, 32, 70],
+        [16, 64, 33],
+    ]);
+}
+
+/// Few rows in groups that are and are not whole, columns and steps with and without a rest; and blocks without edges.
+#[test]
+fn what_is_known_of_extents_is_left_out() {
+    check_known(&[[1, 64, 16], [1, 1056, 300], [2, 33, 40], [3, 2080, 8], [4, 1024, 7], [5, 544, 256], [16, 64, 264]]);
+    check_known(&[[7, 1000, 9], [48, 64, 512], [48, 70, 264], [50, 64, 260], [24, 544, 24], [1, 1, 1], [3, 40, 0]]);
 }
 
 const LIES: [Lie; 3] = [Lie::Rows, Lie::Columns, Lie::Strided];
@@ -251,8 +276,9 @@ fn micro_kernel_keeps_its_sums_in_registers() {
         let assembly = compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0, None)).unwrap();
         let lines = function_lines(&assembly, &kernel::name(Elem::F32));
         let multiplications = lines.iter().filter(|l| l.starts_with("vfmadd") || l.starts_with("fmla")).count();
-        // W steps in the main loop and one in the rest.
-        assert_eq!(multiplications, target.mr * target.nr_vectors * (target.lanes + 1), "{}", isa.name());
+        // Those of the main loop, and one step in the rest.
+        let steps = kernel::STEPS as usize + 1;
+        assert_eq!(multiplications, target.mr * target.nr_vectors * steps, "{}", isa.name());
         let spills = lines.iter().filter(|l| (l.contains("ymm") || l.contains("zmm")) && l.contains("(%rsp)")).count();
         assert_eq!(spills, 0, "{}", isa.name());
     }
