@@ -9,13 +9,15 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::run_options::MAX_THREADS;
-use super::{ConfigError, DiagnosticPhase, Platform, VerificationLevel};
+use super::{ConfigError, DiagnosticPhase, Isa, Platform, VerificationLevel};
 
 /// What the `PYPTO_*` variables say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `PYPTO_HOST`: `host` or `interpreter`.
     pub platform: Option<Platform>,
+    /// `PYPTO_ISA`: the instruction set of compiled kernels; one that this CPU has.
+    pub isa: Option<Isa>,
     /// `PYPTO_THREADS`: from 1 to 256.
     pub threads: Option<usize>,
     /// `PYPTO_CACHE=off`.
@@ -78,6 +80,9 @@ impl Environment {
         Ok(Environment {
             platform: word(&raw, "PYPTO_HOST", "`host` or `interpreter`", |text| {
                 text.parse().ok().filter(|platform: &Platform| platform.is_host())
+            })?,
+            isa: word(&raw, "PYPTO_ISA", &instruction_sets(), |text| {
+                Isa::from_name(text).filter(|isa| isa.runs_here())
             })?,
             threads: word(&raw, "PYPTO_THREADS", "a number of threads from 1 to 256", |text| {
                 text.parse().ok().filter(|n| (1..=MAX_THREADS).contains(n))
@@ -177,6 +182,12 @@ pub fn system_path(name: &str) -> Option<PathBuf> {
 /// A text that the system or another tool keeps in a variable.
 pub fn system_text(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// What this CPU has, for a message.
+fn instruction_sets() -> String {
+    let names = Isa::ALL.into_iter().filter(|isa| isa.runs_here()).map(|isa| format!("`{}`", isa.name()));
+    format!("an instruction set of this CPU: {}", names.collect::<Vec<_>>().join(", "))
 }
 
 fn switch(text: &str) -> Option<bool> {

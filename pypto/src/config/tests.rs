@@ -200,6 +200,7 @@ fn variables_are_read() {
     assert_eq!(environment(&[]), Ok(Environment::default()));
     let read = environment(&[
         ("PYPTO_HOST", "interpreter"),
+        ("PYPTO_ISA", Isa::of_this_cpu().name()),
         ("PYPTO_THREADS", " 3 "),
         ("PYPTO_CACHE", "off"),
         ("PYPTO_CACHE_DIR", "/c"),
@@ -223,6 +224,7 @@ fn variables_are_read() {
     ]);
     let expected = Environment {
         platform: Some(Platform::Interpreter),
+        isa: Some(Isa::of_this_cpu()),
         threads: Some(3),
         cache_off: true,
         cache_dir: Some("/c".into()),
@@ -255,6 +257,7 @@ fn wrong_variables_are_errors() {
     for (name, value) in [
         ("PYPTO_HOST", "foo"),
         ("PYPTO_HOST", "a2a3"),
+        ("PYPTO_ISA", "altivec"),
         ("PYPTO_THREADS", "abc"),
         ("PYPTO_THREADS", "0"),
         ("PYPTO_THREADS", "257"),

@@ -4,41 +4,9 @@
 
 use std::sync::OnceLock;
 
-/// Instruction-set families that the emitter knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Isa {
-    /// x86-64 with AVX-512 F, BW, DQ, VL.
-    Avx512,
-    /// x86-64 with AVX2, FMA and F16C (x86-64-v3).
-    Avx2,
-    /// AArch64.
-    Neon,
-    /// Plain x86-64.
-    Sse2,
-    /// Anything else: four lanes that LLVM breaks down as needed.
-    Generic,
-}
+use crate::config::environment::Environment;
 
-impl Isa {
-    /// Every family, for tests that emit for each.
-    pub const ALL: [Isa; 5] = [Isa::Avx512, Isa::Avx2, Isa::Neon, Isa::Sse2, Isa::Generic];
-
-    /// The name in LIR text and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Isa::Avx512 => "avx512",
-            Isa::Avx2 => "avx2",
-            Isa::Neon => "neon",
-            Isa::Sse2 => "sse2",
-            Isa::Generic => "generic",
-        }
-    }
-
-    /// The family of that name.
-    pub fn from_name(name: &str) -> Option<Isa> {
-        Isa::ALL.into_iter().find(|isa| isa.name() == name)
-    }
-}
+pub use crate::config::Isa;
 
 /// How a partial vector is loaded and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,39 +94,15 @@ impl Target {
         }
     }
 
-    /// The best row that this CPU can run.
+    /// The row that kernels of this process are compiled for: the best that this CPU can run, or the one that `PYPTO_ISA` names.
     pub fn host() -> Target {
-        Target::of(host_isa())
+        Target::of(Environment::process_or_default().isa.unwrap_or_else(Isa::of_this_cpu))
     }
 
     /// Columns of the micro-kernel.
     pub fn nr(&self) -> usize {
         self.nr_vectors * self.lanes
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn host_isa() -> Isa {
-    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl");
-    match (avx512 && avx2, avx2) {
-        (true, _) => Isa::Avx512,
-        (_, true) => Isa::Avx2,
-        _ => Isa::Sse2,
-    }
-}
-
-#[cfg(target_arch = "aarch64")]
-fn host_isa() -> Isa {
-    Isa::Neon
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn host_isa() -> Isa {
-    Isa::Generic
 }
 
 /// A text that differs between CPUs whose code may differ; part of every key under which machine code is stored. It is found without LLVM,

@@ -122,7 +122,7 @@ impl<'a> Machine<'a> {
             let text = unsafe { f() };
             CString::new(take_message(api, text)).unwrap_or_default()
         };
-        let is_host = target == Target::host();
+        let is_host = target.isa == Isa::of_this_cpu();
         let (triple, cpu, features) = match (is_host, target.isa) {
             (true, _) => (own(api.default_triple), own(api.host_cpu), own(api.host_features)),
             (_, Isa::Avx512) => fixed("x86_64-unknown-linux-gnu", "x86-64-v4"),
