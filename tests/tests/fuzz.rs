@@ -98,3 +98,22 @@ fn damaged_programs_do_not_panic() {
     println!("{counts:?}");
     assert!(counts.contains_key("through all passes"), "{counts:?}");
 }
+
+/// Extents of run time that turn out to be known, and larger than their tile: found by `cargo fuzz`.
+#[test]
+fn extents_that_turn_out_to_be_wrong_are_refused() {
+    let text = r#"
+        program "f" entry @f
+        fn @f incore (%0 "x": tensor<f32>[1536, 384] in, %1 "y": tensor<f32>[1536, 384] inout) {
+          %2: i64 = constant() {value = 0, dtype = i64}
+          %3: i64 = constant() {value = 385, dtype = i64}
+          %4: i64 = constant() {value = 512, dtype = i64}
+          for(%2, %3, %4) {loop = parallel} do (%5: i64) {
+            %6: i64 = sub(%3, %5)
+            %7: i64 = min(%4, %6)
+            %8: tile<f32>[1536, 256; 1536, %7] = load(%0, %2, %5)
+            store(%8, %1, %2, %5)
+          }
+        }"#;
+    assert_eq!(run(text), "refused by a pass");
+}

@@ -4,10 +4,12 @@ use crate::ir::{Function, Op, Type};
 use crate::ops::{Effect, OpKind};
 
 /// Whether the operation must stay even if nothing uses its results: it writes memory, calls, shows values, or may stop the kernel.
-/// Reads do not count.
+/// Other reads do not count.
 pub fn must_stay(op: &Op, function: &Function) -> bool {
     match op.kind.info().effect {
-        Effect::Pure | Effect::Reads => false,
+        Effect::Pure => false,
+        // An index outside of the tensor stops it.
+        Effect::Reads => op.kind == OpKind::GatherRows,
         Effect::Writes | Effect::Reports => true,
         Effect::Fails => may_fail(op, function),
         Effect::Nested if op.kind == OpKind::Call => true,
@@ -27,10 +29,10 @@ pub fn is_function_of_operands(op: &Op) -> bool {
         }
 }
 
-/// Whether a division can stop the kernel: of integers, by something that is not known.
+/// Whether an operation that some operands stop can be one: divisions of floats cannot.
 fn may_fail(op: &Op, function: &Function) -> bool {
     let floats = op.results.first().and_then(|r| function.ty(*r).dtype()).is_some_and(|d| d.is_float());
-    op.kind == OpKind::Assert || !floats
+    !floats || !matches!(op.kind, OpKind::Div | OpKind::Rem)
 }
 
 /// Whether the operation may run where it did not run before: it only computes, cheaply, on scalars.

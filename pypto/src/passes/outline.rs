@@ -13,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::accesses::{self, Directions};
 use super::definitions::{Definitions, for_each_use};
+use super::effects::must_stay;
 use super::extract::{Outside, extract, simple_op};
 use super::ranges::Ranges;
 use super::segments::{Place, is_scalar, place};
@@ -325,7 +326,7 @@ impl Outliner<'_> {
         let mut keep: Vec<bool> = vec![false; ops.len()];
         for (position, op) in ops.iter().enumerate().rev() {
             let effect = !matches!(op.kind.info().effect, Effect::Pure | Effect::Reads);
-            keep[position] = effect || op.results.iter().any(|v| needed.contains(v));
+            keep[position] = effect || must_stay(op, self.function) || op.results.iter().any(|v| needed.contains(v));
             if keep[position] {
                 for_each_use(op, self.function, &mut |v| {
                     needed.insert(v);

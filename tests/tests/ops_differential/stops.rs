@@ -41,3 +41,34 @@ fn rows_outside_of_the_tensor_stop() {
     }
     none(failures);
 }
+
+/// An index outside of its rows stops the kernel, also where nothing uses the elements.
+#[test]
+fn indices_of_elements_that_nothing_uses_stop() {
+    let mut failures = Failures::new();
+    for (limit, expected) in [(12, true), (5, false)] {
+        for kind in [OpKind::Gather, OpKind::Scatter, OpKind::GatherRows, OpKind::Div] {
+            let mut session = Session::new(Form::Whole, [5, 9]);
+            let tensor = session.tensor(DType::F32, &[5, 9], Fill::Tame);
+            let x = session.tile(Operand(DType::F32, Span::All, Span::All, Fill::Tame));
+            let column = session.whole(DType::I32, &[5, 1], Fill::Index(limit));
+            let operands = match kind {
+                OpKind::Gather => vec![x, column],
+                OpKind::Scatter => vec![x, column, session.tile(Operand(DType::F32, Span::All, Span::One, Fill::Tame))],
+                OpKind::GatherRows => vec![tensor, column],
+                // What divides by zero.
+                _ => vec![column, if expected { session.whole(DType::I32, &[5, 1], Fill::Index(1)) } else { column }],
+            };
+            if kind == OpKind::Div && !expected {
+                continue;
+            }
+            let unused =
+                session.b.emit(kind, &operands, Default::default(), &pypto::ops::rules::Request::none(), loc());
+            unused.expect("an operation");
+            session.output("x", Ok(x));
+            let label = format!("{} below {limit}", kind.name());
+            failures.extend(if expected { stops(&label, session) } else { check(&label, session) });
+        }
+    }
+    none(failures);
+}

@@ -11,10 +11,10 @@ mod tests;
 use std::collections::HashMap;
 
 use super::replace::Replacements;
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, Severity};
 use crate::ir::facts::Fact;
 use crate::ir::scalars::{Scalars, Simplified};
-use crate::ir::{Block, DType, Function, Op, ParamRole, Program, Type, ValueId};
+use crate::ir::{Block, DType, Function, Op, ParamRole, Program, Type, ValueId, verify_function};
 use crate::ops::OpKind;
 use crate::ops::fold::Literal;
 
@@ -22,15 +22,23 @@ use crate::ops::fold::Literal;
 const ROUNDS: usize = 4;
 
 /// Runs on every function.
+///
+/// # Errors
+/// Where a value that became known contradicts the program: an extent that is larger than its tile, an access outside of its tensor. The
+/// verifier could not see it before.
 pub fn run(program: &mut Program) -> Result<(), Diagnostics> {
     for function in &mut program.functions {
-        for _ in 0..ROUNDS {
-            if !round(function) {
-                break;
-            }
+        let rounds = (0..ROUNDS).take_while(|_| round(function)).count();
+        if rounds > 0 {
+            verify_function(function).map_err(contradictions)?;
         }
     }
     Ok(())
+}
+
+/// What the verifier found is the program's fault, not the pass's.
+fn contradictions(found: Diagnostics) -> Diagnostics {
+    Diagnostics(found.0.into_iter().map(|diagnostic| diagnostic.with_severity(Severity::Error)).collect())
 }
 
 /// One walk over the function; whether anything changed.
