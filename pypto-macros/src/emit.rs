@@ -160,12 +160,14 @@ impl VisitMut for Named<'_> {
     }
 }
 
-/// The body with its extents and meta parameters bound in front; everything else is as it was written.
+/// The body with its extents and meta parameters bound in front, and calls of kernels without a warning; everything else is
+/// as it was written.
 ///
 /// `kernel` is the companion type of a kernel, whose meta parameters may be set by `.with(..)`.
 fn with_bindings(parts: &Parts, body: &Group, kernel: Option<&Ident>) -> Group {
     let mut stream = bindings(parts, kernel);
-    stream.extend(crate::fallback::strip_statements(body.stream()));
+    let statements = crate::fallback::strip_statements(body.stream());
+    stream.extend(crate::kernel_calls::without_warnings(statements));
     let mut group = Group::new(Delimiter::Brace, stream);
     group.set_span(body.span());
     group

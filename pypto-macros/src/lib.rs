@@ -16,6 +16,7 @@ mod expand;
 mod fallback;
 mod function;
 mod generics;
+mod kernel_calls;
 mod lowering_test;
 mod params;
 mod program;

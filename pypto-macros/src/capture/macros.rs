@@ -62,14 +62,16 @@ impl Capture<'_> {
             _ => self.expr(&values[0]),
         };
         let message = match message {
-            [] => None,
-            [Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. })] => Some(code::string(&text.value())),
+            [] => "0 0".to_owned(),
+            [Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. }), values @ ..] => {
+                self.assertion_message(text, values, &name(mac))?
+            }
             [first, ..] => {
-                self.errors.over(first, "the message of an assertion in a kernel is one plain string");
-                None
+                self.errors.over(first, "the message of an assertion in a kernel is a string");
+                return None;
             }
         };
-        Some(format!("assert {condition} {} {known}", code::option(message)))
+        Some(format!("assert {condition} {message} {known}"))
     }
 
     /// Rust code that runs at specialization, on extents and meta parameters.

@@ -22,15 +22,26 @@ impl Capture<'_> {
     /// `static_print!("text {} {name}", value)`.
     pub(super) fn static_print(&mut self, mac: &Macro) -> Option<String> {
         let line = self.line(mac, "static_print")?;
+        self.known_line(line, &mac.tokens, "static_print").map(|line| format!("staticprint {line}"))
+    }
+
+    /// The message of an assertion: its pieces, and the values between them.
+    pub(super) fn assertion_message(&mut self, text: &LitStr, values: &[Expr], name: &str) -> Option<String> {
+        let line = self.line_of(text, values.iter().cloned())?;
+        self.known_line(line, text, name)
+    }
+
+    /// A text whose values are written as specialization knows them, encoded.
+    fn known_line(&mut self, line: Line, place: impl ToTokens, name: &str) -> Option<String> {
         if let Some(format) = line.formats.iter().find(|format| !matches!(format.as_str(), "" | "?")) {
             let message = format!(
-                "`{{:{format}}}`: `static_print!` has the placeholders `{{}}`, `{{:?}}`, `{{name}}` and `{{name:?}}`"
+                "`{{:{format}}}`: `{name}!` has the placeholders `{{}}`, `{{:?}}`, `{{name}}` and `{{name:?}}`"
             );
-            self.errors.over(&mac.tokens, message);
+            self.errors.over(place, message);
             return None;
         }
         let pieces = code::list(line.pieces.iter().map(|piece| code::string(piece)));
-        Some(format!("staticprint {pieces} {}", code::list(line.values)))
+        Some(format!("{pieces} {}", code::list(line.values)))
     }
 
     /// `print!("text {} {name:.3}", value)` and `println!`.
@@ -87,17 +98,21 @@ impl Capture<'_> {
                 return None;
             }
         };
+        self.line_of(&text, arguments)
+    }
+
+    fn line_of(&mut self, text: &LitStr, mut arguments: impl Iterator<Item = Expr>) -> Option<Line> {
         let Some(Text { pieces, names, formats }) = Text::of(&text.value()) else {
-            self.errors.over(&text, "a brace has no partner: `{{` and `}}` print braces");
+            self.errors.over(text, "a brace has no partner: `{{` and `}}` print braces");
             return None;
         };
         let mut values = Vec::new();
         for name in names {
             values.push(match name {
-                Some(name) => self.named(&text, &name)?,
+                Some(name) => self.named(text, &name)?,
                 None => {
                     let Some(value) = arguments.next() else {
-                        self.errors.over(&text, "there are more placeholders than values");
+                        self.errors.over(text, "there are more placeholders than values");
                         return None;
                     };
                     self.expr(&value)

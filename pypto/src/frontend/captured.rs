@@ -254,7 +254,8 @@ impl Reader {
             "return" => StatementKind::Return(self.option(Reader::expr)?),
             "assert" => StatementKind::Assert {
                 condition: self.expr()?,
-                message: self.option(Reader::string)?,
+                pieces: self.list(Reader::string)?,
+                args: self.list(Reader::expr)?,
                 known: self.boolean()?,
             },
             "staticprint" => {

@@ -108,9 +108,16 @@ impl Check<'_> {
                 let title = format!("`{}` is `#[spec]`, but its value is not given", param.name.name);
                 self.error(codes::EXTENT_UNKNOWN, param.name.span, title, "part of the specialization");
             }
-            ArgumentSpec::Scalar { dtype, .. } => {
+            ArgumentSpec::Scalar { dtype, bits } => {
                 let title = format!("`{}` must be {expected}, got {dtype}", param.name.name);
-                self.error(codes::ARGUMENT_TYPE, param.ty_span, title, format!("expected {expected}"));
+                let label = match dtype {
+                    DType::I32 if expected.is_integer() => {
+                        let n = *bits as i32;
+                        format!("expected {expected}: an integer without a suffix is an i32, so write `{n}{expected}`")
+                    }
+                    _ => format!("expected {expected}"),
+                };
+                self.error(codes::ARGUMENT_TYPE, param.ty_span, title, label);
             }
             ArgumentSpec::Tensor { .. } => {
                 let title = format!("`{}` must be a scalar of type {expected}, got a tensor", param.name.name);

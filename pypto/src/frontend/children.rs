@@ -17,11 +17,14 @@ impl Statement {
             }
             StatementKind::Assign { value: e, .. }
             | StatementKind::Expr(e)
-            | StatementKind::Assert { condition: e, .. }
             | StatementKind::Checkpoint { value: e, .. }
             | StatementKind::Task { call: e, .. } => each(Child::Expr(e)),
             StatementKind::StaticPrint { args, .. } | StatementKind::Print { args, .. } => {
                 args.iter().for_each(|e| each(Child::Expr(e)))
+            }
+            StatementKind::Assert { condition, args, .. } => {
+                each(Child::Expr(condition));
+                args.iter().for_each(|e| each(Child::Expr(e)));
             }
             StatementKind::AssignElement { index, value, .. } => {
                 each(Child::Expr(index));

@@ -195,7 +195,9 @@ pub enum StatementKind {
     /// `assert!(condition, "message")` and its siblings.
     Assert {
         condition: Expr,
-        message: Option<&'static str>,
+        /// The message: text around values, one piece more than there are; none without a message.
+        pieces: &'static [&'static str],
+        args: &'static [Expr],
         /// `static_assert!`: the condition must be known at specialization.
         known: bool,
     },

@@ -5,6 +5,7 @@
 //! parameter is the companion type of the same name.
 
 use std::any::TypeId;
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -361,17 +362,38 @@ pub fn eager_meta<K: 'static>(name: &str, default: i64) -> i64 {
 ///
 /// # Errors
 /// Arguments that do not fit, an error in the kernel, a run-time check that failed.
+#[track_caller]
 pub fn launch<K: Callable, G: TypeArguments, O: Output>(
     site: &'static CallSite,
     arguments: &mut [Argument<'_>],
 ) -> Result<Launched<K, G, O>> {
     let meta = MetaValues::take_current();
-    cache::call(site, generic_function::<K>(), G::DTYPES, meta.as_deref(), arguments).map(Launched::new)
+    let outcome = cache::call(site, generic_function::<K>(), G::DTYPES, meta.as_deref(), arguments);
+    if let Err(error) = &outcome
+        && EAGER.get() > 0
+    {
+        // The body of a kernel does not look at what its calls return.
+        panic!("{error}");
+    }
+    outcome.map(Launched::new)
+}
+
+thread_local! {
+    /// How many eager bodies this thread is in.
+    static EAGER: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Runs an eager body: the tiles that it makes are freed when it returns.
 #[doc(hidden)]
 pub fn eager_scope<R>(body: impl FnOnce() -> R) -> R {
+    struct End;
+    impl Drop for End {
+        fn drop(&mut self) {
+            EAGER.set(EAGER.get() - 1);
+        }
+    }
+    EAGER.set(EAGER.get() + 1);
+    let _end = End;
     as_one_call(|| scope(body))
 }
 

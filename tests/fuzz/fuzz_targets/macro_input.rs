@@ -27,6 +27,8 @@ mod fallback;
 mod function;
 #[path = "../../../pypto-macros/src/generics.rs"]
 mod generics;
+#[path = "../../../pypto-macros/src/kernel_calls.rs"]
+mod kernel_calls;
 #[path = "../../../pypto-macros/src/lowering_test.rs"]
 mod lowering_test;
 #[path = "../../../pypto-macros/src/params.rs"]

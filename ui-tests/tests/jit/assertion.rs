@@ -6,7 +6,7 @@ use crate::{Case, f32s};
 
 #[pypto::jit(meta(TM = 64))]
 pub fn halves(#[shape(M)] x: &Tensor<f32, 1>, #[out] #[shape(M)] y: &mut Tensor<f32, 1>) {
-    assert!(M % TM == 0, "M must be a multiple of TM");
+    assert!(M % TM == 0, "{M} rows are not a multiple of {}, {{TM}}", TM);
     for at in tiles([M], [TM]) {
         y.store(at, x.load(at) * 0.5);
     }

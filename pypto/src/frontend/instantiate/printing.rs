@@ -4,6 +4,7 @@ use super::coerce::Operand;
 use super::rule_message::Site;
 use super::value::Value;
 use super::{Flow, Walker};
+use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::Expr;
 use crate::frontend::static_print::Printed;
 use crate::ir::{Attr, AttrKey, Attrs, Loc, Op, ValueId};
@@ -22,6 +23,35 @@ impl Walker<'_> {
             text.extend(values.get(index).map(String::as_str));
         }
         self.unit.printed.push(Printed { loc, text });
+    }
+
+    /// The message of an assertion, with the values that are known now: when the kernel stops, none is at hand.
+    pub fn assertion_message(&mut self, pieces: &'static [&'static str], args: &'static [Expr]) -> Flow<String> {
+        let mut text = pieces.first().copied().unwrap_or("assertion failed").to_owned();
+        for (arg, piece) in args.iter().zip(pieces.iter().skip(1)) {
+            let value = self.operand(arg)?;
+            if !self.is_known(&value.value) {
+                let title =
+                    format!("the message of an assertion shows {}, which is known at run time only", value.name);
+                let diagnostic = Diagnostic::error(codes::UNSUPPORTED, value.loc, title, "not translated")
+                    .help("messages show extents, meta parameters and other values that are known at specialization")
+                    .help("`println!` before the assertion shows the value; `{{` and `}}` stand for braces");
+                return Err(self.report(diagnostic));
+            }
+            text.push_str(&self.shown(&value.value));
+            text.push_str(piece);
+        }
+        Ok(text)
+    }
+
+    /// Whether `shown` shows the value itself.
+    fn is_known(&self, value: &Value) -> bool {
+        match value {
+            Value::Int(_) | Value::Float(_) | Value::Round(_) => true,
+            Value::Scalar(v) => self.builder.literal(*v).is_some(),
+            Value::Tuple(parts) | Value::Array(parts) => parts.iter().all(|part| self.is_known(part)),
+            _ => false,
+        }
     }
 
     /// The kernel prints the line when it runs.

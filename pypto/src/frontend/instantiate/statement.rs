@@ -36,8 +36,10 @@ impl Walker<'_> {
                     frame.returned = Some(value);
                 }
             }
-            StatementKind::Assert { condition, message, known } => {
-                let _ = self.assert_statement(condition, *message, *known, loc);
+            StatementKind::Assert { condition, pieces, args, known } => {
+                if let Ok(message) = self.assertion_message(pieces, args) {
+                    let _ = self.assert_statement(condition, &message, *known, loc);
+                }
             }
             StatementKind::StaticPrint { pieces, args } => self.static_print(pieces, args, loc),
             StatementKind::Print { text, args } => {
@@ -175,16 +177,9 @@ impl Walker<'_> {
         self.binary_values(op, &left, &right, loc)
     }
 
-    fn assert_statement(
-        &mut self,
-        condition: &'static Expr,
-        message: Option<&'static str>,
-        known: bool,
-        loc: Loc,
-    ) -> Flow<()> {
+    fn assert_statement(&mut self, condition: &'static Expr, message: &str, known: bool, loc: Loc) -> Flow<()> {
         let condition = self.operand(condition)?;
         let holds = self.scalar_of(&condition, Some(DType::Bool))?;
-        let message = message.unwrap_or("assertion failed");
         match self.builder.literal(holds) {
             Some(Literal::Bool(false)) if known || self.conditional == 0 => {
                 let label = "false for these arguments";
