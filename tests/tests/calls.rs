@@ -134,6 +134,37 @@ fn arguments_may_not_share_written_memory() {
     assert!(memory.iter().all(|v| *v == 1.0), "nothing was written");
 }
 
+#[pypto::jit]
+fn from_behind(
+    #[out]
+    #[shape(8)]
+    y: &mut Tensor<f32, 1>,
+    factor: f32,
+    #[shape(8)] x: &Tensor<f32, 1>,
+) {
+    y.set(x * factor);
+}
+
+/// Of a kernel that was called before, too, and wherever the parameter stands that is written.
+#[test]
+fn later_calls_may_not_share_written_memory() {
+    let (x, mut y) = (Tensor::full([8], 1.0), Tensor::zeros([8]));
+    for _ in 0..3 {
+        from_behind(&mut y, 2.0, &x).unwrap();
+    }
+    assert_eq!(y.to_vec(), [2.0; 8]);
+    let mut memory = [1.0f32; 17];
+    for (start, shares) in [(0, true), (7, true), (8, false), (9, false)] {
+        // SAFETY: the memory outlives the slice; where it overlaps with the output, the call must refuse it before it touches
+        // either.
+        let input: &[f32] = unsafe { std::slice::from_raw_parts(memory.as_ptr().add(start), 8) };
+        let x = Tensor::view_of(input, [8]);
+        let outcome = Tensor::with_mut_slice(&mut memory[..8], [8], |y| from_behind(y, 3.0, &x).map(drop));
+        let told = outcome.map_err(|error| error.code());
+        assert_eq!(told, if shares { Err(Some(codes::ARGUMENT_ALIAS)) } else { Ok(()) }, "{start}");
+    }
+}
+
 #[test]
 fn layouts_that_are_not_accepted() {
     let x = Tensor::<f32, 2>::zeros([4, 6]);

@@ -102,7 +102,7 @@ pub fn call<O: Output>(
     if let Some(variant) = known
         && variant.fits_at_once(function, types, meta, arguments)
     {
-        return compiled::call_checked(variant, arguments, Execution::on(thread_count()));
+        return compiled::call_checked(variant, arguments);
     }
     let variant = match known {
         Some(variant) if variant.fits(function, types, meta, arguments) => variant,

@@ -24,6 +24,7 @@ use crate::language::DynamicTensor;
 use crate::language::argument::{Argument, ArgumentList, CallArguments, byte_size};
 use crate::runtime::dispatch::{observed, result_extents};
 use crate::runtime::error::{Error, ErrorKind, Result};
+use crate::runtime::pool::thread_count;
 use crate::runtime::recording::Execution;
 
 /// A kernel compiled for certain extents; `O` is what it returns. It checks its arguments and can be called from any
@@ -173,24 +174,34 @@ pub(super) fn call<O: Output>(
     execution: Execution<'_>,
 ) -> Result<O> {
     check_memory(variant.function, arguments, &variant.equal).map_err(Error::call)?;
-    call_checked(variant, arguments, execution)
-}
-
-/// As [`call`], for arguments of which `fits_at_once` has told that they fit and lie as a call wants them.
-#[inline]
-pub(super) fn call_checked<O: Output>(
-    variant: &Variant,
-    arguments: &mut [Argument<'_>],
-    execution: Execution<'_>,
-) -> Result<O> {
     if O::COUNT == 0 {
-        let nothing = O::allocate(&[]).ok_or_else(|| Error::internal("nothing cannot be allocated"))?;
         // SAFETY: `fits` compared element types, ranks and extents with those compiled for; `check_memory` found every
-        // tensor contiguous, accessible and apart from those that are written. `fits_at_once` does both.
+        // tensor contiguous, accessible and apart from those that are written.
         unsafe { variant.host.call(arguments, execution) }?;
-        return Ok(nothing);
+        return nothing();
     }
     call_returning(variant, arguments, execution)
+}
+
+/// As [`call`], unobserved, for arguments of which `fits_at_once` has told that they fit and lie as a call wants them.
+#[inline]
+pub(super) fn call_checked<O: Output>(variant: &Variant, arguments: &mut [Argument<'_>]) -> Result<O> {
+    if O::COUNT == 0 {
+        // SAFETY: as in `call`; `fits_at_once` does what `fits` and `check_memory` do.
+        let outcome = unsafe { variant.host.call_directly(arguments) };
+        match outcome {
+            Some(outcome) => outcome?,
+            // SAFETY: the same.
+            None => unsafe { variant.host.call(arguments, Execution::on(thread_count())) }?,
+        }
+        return nothing();
+    }
+    call_returning(variant, arguments, Execution::on(thread_count()))
+}
+
+/// What a kernel returns that returns nothing.
+fn nothing<O: Output>() -> Result<O> {
+    O::allocate(&[]).ok_or_else(|| Error::internal("nothing cannot be allocated"))
 }
 
 /// As [`call`], for the arguments of any kernel: what it returns comes as tensors whose types are values.

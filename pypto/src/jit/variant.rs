@@ -127,10 +127,12 @@ impl Known {
     fn fits(&self, argument: &Argument<'_>) -> bool {
         match (self, argument) {
             (Known::Tensor { dtype, rank, dims, strides, written, .. }, Argument::Tensor(tensor)) => {
+                // By axis: comparisons of whole arrays are calls, which take longer than the few axes that there are.
+                let rank = *rank;
                 tensor.dtype == *dtype
-                    && tensor.rank == *rank
-                    && tensor.dims == *dims
-                    && tensor.strides == *strides
+                    && tensor.rank == rank
+                    && rank <= MAX_RANK
+                    && (0..rank).all(|i| tensor.dims[i] == dims[i] && tensor.strides[i] == strides[i])
                     && !tensor.data.is_null()
                     && (tensor.mutable || !*written)
             }
@@ -157,10 +159,17 @@ impl Known {
 /// Whether no tensor that may be written shares memory with another one; the arguments fit.
 #[inline]
 fn are_apart(known: &[Known], arguments: &[Argument<'_>]) -> bool {
-    let ranges = || known.iter().zip(arguments).enumerate().filter_map(|(i, (k, a))| Some((i, k.range(a)?)));
-    ranges().filter(|(_, (_, _, written))| *written).all(|(index, (start, end, _))| {
-        ranges().all(|(other, (from, to, _))| index == other || to <= start || end <= from)
-    })
+    let pairs = || known.iter().zip(arguments);
+    for (index, (known, argument)) in pairs().enumerate() {
+        let Some((start, end, written)) = known.range(argument) else { continue };
+        for (known, argument) in pairs().take(index) {
+            let Some((from, to, also)) = known.range(argument) else { continue };
+            if (written || also) && from < end && start < to {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 impl Shape {

@@ -2,22 +2,27 @@
 //! arguments become the kernel's words at once, and nothing else is looked at. What a small call costs is this way, so it
 //! allocates nothing, waits for nothing, and computes what does not change only once.
 
-use super::kernel::{Code, Kernel};
+use std::mem::MaybeUninit;
+
+use super::kernel::{Code, Failure, Kernel};
 use super::pool::MAX_THREADS;
 use super::program::Source;
 use super::schedule::{Schedule, Word};
-use super::scratch::ALIGNMENT;
+use super::scratch::{ALIGNMENT, with_scratch};
+use crate::codegen::host::loader::KernelFn;
 use crate::language::argument::Argument;
 
 /// Kernels with more words take the long way.
-pub(super) const WORDS: usize = 16;
+const WORDS: usize = 16;
 
 /// What is known of every call of such a program.
 #[derive(Debug)]
 pub(super) struct Direct {
-    /// Index of the kernel.
+    /// Index of the kernel, which keeps its code in memory.
     pub kernel: usize,
-    pub iterations: i64,
+    entry: KernelFn,
+    iterations: i64,
+    scratch: usize,
     words: Box<[DirectWord]>,
 }
 
@@ -35,9 +40,13 @@ impl Direct {
             return None;
         };
         let kernel = &kernels[task.kernel];
+        let Code::Native { entry, .. } = &kernel.code else { return None };
         let iterations = kernel.iterations.constant()?;
-        let short = matches!(kernel.code, Code::Native { .. }) && kernel.chunks(iterations, MAX_THREADS) == 1;
+        let scratch = usize::try_from(kernel.scratch.constant()?).ok()?;
         let words = schedule.words_of(task);
+        if kernel.chunks(iterations, MAX_THREADS) != 1 || words.len() > WORDS || !kernel.reports.is_empty() {
+            return None;
+        }
         let direct = |word: &Word| match *word {
             Word::Const(bits) => DirectWord::Const(bits),
             Word::Scalar(index) => DirectWord::From(sources[index], 0),
@@ -45,19 +54,29 @@ impl Direct {
             // A temporary without elements needs an address, but no memory.
             Word::Temp(_, offset) => DirectWord::Const((ALIGNMENT + offset) as u64),
         };
-        let fits = short && words.len() <= WORDS && kernel.reports.is_empty();
-        fits.then(|| Direct { kernel: task.kernel, iterations, words: words.iter().map(direct).collect() })
+        let words = words.iter().map(direct).collect();
+        Some(Direct { kernel: task.kernel, entry: *entry, iterations, scratch, words })
     }
 
-    /// The kernel's words for a call.
+    /// Runs the kernel, which is number `kernel` of `kernels`.
+    ///
+    /// # Safety
+    /// As for [`HostProgram::call`](super::program::HostProgram::call).
     #[inline]
-    pub fn bind<'w>(&self, arguments: &[Argument<'_>], words: &'w mut [u64; WORDS]) -> &'w [u64] {
+    pub unsafe fn run(&self, kernels: &[Kernel], arguments: &[Argument<'_>]) -> Result<(), Failure> {
+        let mut words = [const { MaybeUninit::<u64>::uninit() }; WORDS];
         for (to, word) in words.iter_mut().zip(&self.words) {
-            *to = match *word {
+            to.write(match *word {
                 DirectWord::Const(bits) => bits,
                 DirectWord::From(source, offset) => source.word(arguments).wrapping_add(offset),
-            };
+            });
         }
-        &words[..self.words.len()]
+        let mut status = 0u32;
+        let words = words.as_ptr().cast::<u64>();
+        // SAFETY: the caller's promise; the kernel reads as many words as were written, shows nothing, so that a status is all
+        // it wants, and has scratch of the size that it asks for, which belongs to this thread until it returns.
+        let run = |memory| unsafe { (self.entry)(words, 0, self.iterations, memory, &raw mut status) };
+        with_scratch(self.scratch, run)?;
+        if status == 0 { Ok(()) } else { Err(kernels[self.kernel].stopped(status)) }
     }
 }

@@ -153,8 +153,9 @@ impl Kernel {
         by_time.min(threads * CHUNKS_PER_THREAD).min(iterations as usize).max(1)
     }
 
+    /// What a status of the kernel that is not 0 means.
     #[cold]
-    fn stopped(&self, status: u32) -> Failure {
+    pub(super) fn stopped(&self, status: u32) -> Failure {
         match self.sites.get(status as usize - 1) {
             Some(site) => Failure::Stopped(site.clone()),
             None => Failure::UnknownStatus(self.name.clone(), status),

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use super::direct::{self, Direct};
+use super::direct::Direct;
 use super::execute::{Failure, Frame, resolve};
 use super::interpreted::interpreted;
 use super::kernel::{Code, Kernel};
@@ -127,13 +127,22 @@ impl HostProgram {
         if let Some(direct) = self.direct.get()
             && execution.is_unobserved()
         {
-            let mut words = [0; direct::WORDS];
-            let (kernel, words) = (&self.kernels[direct.kernel], direct.bind(arguments, &mut words));
-            // SAFETY: the caller's promise; the words point into the caller's arguments.
-            return unsafe { kernel.run_range(words, 0, direct.iterations, &mut Vec::new()) }.map_err(Stop::Task);
+            // SAFETY: the caller's promise; these are the kernels that it was made for.
+            return unsafe { direct.run(&self.kernels, arguments) }.map_err(Stop::Task);
         }
         // SAFETY: the caller's promise.
         unsafe { self.call_scheduled(arguments, execution) }
+    }
+
+    /// As [`HostProgram::call`] of an unobserved call, where the program is one call of one kernel, and so short that it
+    /// runs on this thread, whatever the number of threads; `None` where it is something else, and nothing ran.
+    ///
+    /// # Safety
+    /// As for [`HostProgram::call`].
+    #[inline]
+    pub unsafe fn call_directly(&self, arguments: &[Argument<'_>]) -> Option<Result<(), Stop>> {
+        // SAFETY: the caller's promise; these are the kernels that it was made for.
+        self.direct.get().map(|direct| unsafe { direct.run(&self.kernels, arguments) }.map_err(Stop::Task))
     }
 
     /// # Safety
