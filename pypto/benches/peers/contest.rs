@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::peer::Peer;
-use crate::workload::Workload;
+use crate::workload::{Call, Workload};
 
 /// A measured row. Times are seconds a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -60,12 +60,14 @@ struct Summary {
 }
 
 impl Summary {
-    /// NaN without samples.
-    fn of(samples: &[f64]) -> Summary {
+    /// NaN without samples. What measures itself is a difference of two times, whose least is what both happened to make small:
+    /// of that the median stands for the best, too.
+    fn of(samples: &[f64], is_difference: bool) -> Summary {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
-        Summary { best: at(0), median: at(sorted.len() / 2) }
+        let median = at(sorted.len() / 2);
+        Summary { best: if is_difference { median } else { at(0) }, median }
     }
 }
 
@@ -123,10 +125,11 @@ pub fn measure(
         }
     }
 
-    let summary = Summary::of(&ours);
+    let is_difference = matches!(own.call, Call::Measured(_));
+    let summary = Summary::of(&ours, is_difference);
     let (limit, limited_by) = machine.limit(&workload.work);
     let peers = theirs.into_iter().filter_map(|(name, samples)| {
-        let Summary { best, median } = Summary::of(&samples);
+        let Summary { best, median } = Summary::of(&samples, is_difference);
         (!samples.is_empty()).then_some(PeerTime { name, best, median })
     });
     Ok(Row {

@@ -579,10 +579,15 @@ def samples(call, milliseconds):
         while time.perf_counter() < end:
             result.append(call())
         return result
-    start = time.perf_counter()
-    call()
-    once = max(time.perf_counter() - start, 1e-8)
-    batch = min(max(int(1e-4 / once), 1), 10000)
+    # By batches, as the first call fills caches and tells too little.
+    batch = 1
+    while batch < 1 << 14:
+        start = time.perf_counter()
+        for _ in range(batch):
+            call()
+        if time.perf_counter() - start >= 1e-4:
+            break
+        batch *= 2
     result, end = [], time.perf_counter() + milliseconds / 1e3
     while not result or time.perf_counter() < end:
         wall, cpu = time.perf_counter(), time.process_time()

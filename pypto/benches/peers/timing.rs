@@ -7,14 +7,24 @@ use std::time::{Duration, Instant};
 
 /// A sample takes at least so long, so that the clock does not matter.
 const LEAST: Duration = Duration::from_micros(100);
+/// Calls of a sample at most.
+const MOST: u32 = 1 << 14;
 
 /// Calls for about that long, at least once; seconds a call of each sample.
 pub fn slice<E>(threads: usize, length: Duration, mut call: impl FnMut() -> Result<(), E>) -> Result<Vec<f64>, E> {
-    // Also brings the data back into the caches that other contenders filled.
-    let start = Instant::now();
-    call()?;
-    let once = start.elapsed().max(Duration::from_nanos(10));
-    let batch = (LEAST.as_nanos() / once.as_nanos()).clamp(1, 10_000) as u32;
+    // Also brings the data back into the caches that other contenders filled, so the first call tells too little: of short
+    // calls it would take too few, and a sample would be mostly the time of the clocks.
+    let mut batch = 1u32;
+    while batch < MOST {
+        let start = Instant::now();
+        for _ in 0..batch {
+            call()?;
+        }
+        if start.elapsed() >= LEAST {
+            break;
+        }
+        batch *= 2;
+    }
     let (start, mut samples) = (Instant::now(), Vec::new());
     while samples.is_empty() || start.elapsed() < length {
         let (wall, cpu) = (Instant::now(), process_time());
