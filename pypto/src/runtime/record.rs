@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::region::{Base, View};
 use super::schedule::{Schedule, ScheduleBuilder, Use, Word};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::ir::{Attr, AttrKey, Block, DType, Direction, Extent, Function, Loc, Op, ParamRole, Program, Type, ValueId};
-use crate::ops::reference::{Scalar, scalar};
+use crate::ops::reference::{MAX_RANK, Scalar, scalar};
 use crate::ops::{Class, OpKind};
 
 /// Executes what a schedule with reads needs before it can go on.
@@ -41,7 +43,9 @@ impl From<Diagnostic> for Stop {
 }
 
 /// A value during the run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
+// A box would be an allocation for each view of each task.
+#[allow(clippy::large_enum_variant)]
 enum Value {
     Scalar(Scalar),
     /// Word of the program's argument list, not looked at so far.
@@ -55,11 +59,13 @@ pub fn depends_on_data(block: &Block) -> bool {
     block.ops.iter().any(|op| op.kind == OpKind::Read || op.regions.iter().any(depends_on_data))
 }
 
+/// A number for each dimension.
+type Numbers = SmallVec<[i64; MAX_RANK]>;
+
 struct Recorder<'p, 'm> {
-    program: &'p Program,
     function: &'p Function,
-    /// Kernel index of each function's name.
-    kernels: &'p HashMap<String, usize>,
+    /// What can be called, by its name: the kernel's index, and the function.
+    callees: HashMap<&'p str, (usize, &'p Function)>,
     arguments: &'p [u64],
     values: Vec<Option<Value>>,
     builder: ScheduleBuilder,
@@ -75,17 +81,17 @@ struct Recorder<'p, 'm> {
 ///
 /// # Errors
 /// A failed assertion, a view outside of its tensor, arithmetic without a result; a failed task, with `memory`.
-pub fn record<'m>(
-    program: &Program,
+pub fn record<'p, 'm>(
+    program: &'p Program,
     kernels: &HashMap<String, usize>,
-    arguments: &[u64],
+    arguments: &'p [u64],
     memory: Option<&'m mut (dyn Memory + 'm)>,
 ) -> Result<Schedule, Stop> {
     let function = program.entry_function();
+    let callee = |function: &'p Function| Some((function.name.as_str(), (*kernels.get(&function.name)?, function)));
     let mut recorder = Recorder {
-        program,
         function,
-        kernels,
+        callees: program.functions.iter().filter_map(callee).collect(),
         arguments,
         values: vec![None; function.values.len()],
         builder: ScheduleBuilder::default(),
@@ -113,7 +119,7 @@ impl Recorder<'_, '_> {
         for (index, param) in function.params.iter().enumerate() {
             if let Type::Tensor(ty) = function.ty(param.value) {
                 let dims = self.extents(&ty.dims)?;
-                let view = View::root(Base::Param(index), ty.dtype.size(), dims);
+                let view = View::root(Base::Param(index), ty.dtype.size(), &dims);
                 self.values[param.value.0 as usize] = Some(Value::Tensor(view));
             }
         }
@@ -149,7 +155,10 @@ impl Recorder<'_, '_> {
     }
 
     fn compute(&mut self, op: &Op) -> Result<(), Stop> {
-        let operands: Vec<Scalar> = op.operands.iter().map(|v| self.scalar(*v)).collect::<Result<_, _>>()?;
+        let mut operands = SmallVec::<[Scalar; 3]>::new();
+        for operand in &op.operands {
+            operands.push(self.scalar(*operand)?);
+        }
         let outcome = match (op.kind.class(), operands.as_slice()) {
             (Class::Unary, [x]) => scalar::unary(op.kind, *x),
             (Class::Binary | Class::Compare, [a, b]) => scalar::binary(op.kind, *a, *b),
@@ -223,14 +232,14 @@ impl Recorder<'_, '_> {
             Some(memory) => memory.allocate(index, bytes)?,
             None => self.offsets.push(self.builder.reserve(bytes).ok_or_else(too_large)?),
         }
-        self.set(op.result(), Value::Tensor(View::root(Base::Temp(index), ty.dtype.size(), dims)));
+        self.set(op.result(), Value::Tensor(View::root(Base::Temp(index), ty.dtype.size(), &dims)));
         Ok(())
     }
 
     fn view(&mut self, op: &Op) -> Result<(), Stop> {
         let Type::Tensor(ty) = self.function.ty(op.result()) else { return Err(unsupported(op)) };
         let dims = self.extents(&ty.dims)?;
-        let offsets: Vec<i64> = op.operands[1..].iter().map(|v| self.index(*v)).collect::<Result<_, _>>()?;
+        let offsets = self.indices(&op.operands[1..])?;
         let view = self.tensor(op.operands[0])?.view(&offsets, &dims);
         let view = view.map_err(|outside| failed(op.loc, outside.to_string()))?;
         self.set(op.result(), Value::Tensor(view));
@@ -238,7 +247,7 @@ impl Recorder<'_, '_> {
     }
 
     fn read(&mut self, op: &Op) -> Result<(), Stop> {
-        let at: Vec<i64> = op.operands[1..].iter().map(|v| self.index(*v)).collect::<Result<_, _>>()?;
+        let at = self.indices(&op.operands[1..])?;
         let ones = vec![1; at.len()];
         let tensor = self.tensor(op.operands[0])?;
         let element = tensor.view(&at, &ones);
@@ -254,7 +263,7 @@ impl Recorder<'_, '_> {
 
     fn call(&mut self, op: &Op) -> Result<(), Stop> {
         let name = op.attrs.text(AttrKey::Callee).ok_or_else(|| unsupported(op))?;
-        let (Some(kernel), Some(callee)) = (self.kernels.get(name), self.program.function(name)) else {
+        let Some((kernel, callee)) = self.callees.get(name).copied() else {
             return Err(Stop::Unsupported(format!("`{name}` is called, but is no kernel")));
         };
         let events = op.attrs.int(AttrKey::After).unwrap_or(0) as usize;
@@ -263,22 +272,32 @@ impl Recorder<'_, '_> {
             let (given, taken) = (operands.len(), callee.params.len());
             return Err(Stop::Unsupported(format!("`{name}` takes {taken} arguments, {given} given")));
         }
-        let mut words = Vec::with_capacity(operands.len());
-        let mut uses: Vec<(View, Use)> = Vec::new();
+        let after: SmallVec<[u32; 8]> = after.iter().filter_map(|v| self.event(*v)).collect();
+        let (mut words, mut uses) = (SmallVec::<[Word; 16]>::new(), SmallVec::<[(&View, Use); 8]>::new());
         for (operand, param) in operands.iter().zip(&callee.params) {
             words.push(self.word(*operand)?);
-            if let Some(Value::Tensor(view)) = &self.values[operand.0 as usize] {
-                let usage = if param.direction == Direction::In { Use::Read } else { Use::Write };
-                uses.push((view.clone(), usage));
+            let Some(Value::Tensor(view)) = &self.values[operand.0 as usize] else { continue };
+            let usage = if param.direction == Direction::In { Use::Read } else { Use::Write };
+            match (usage, self.is_input(view.base)) {
+                // No task writes it, so nobody waits because of it.
+                (Use::Read, true) => {}
+                (Use::Write, true) => {
+                    return Err(Stop::Unsupported(format!("`{name}` writes an input of the program")));
+                }
+                (_, false) => uses.push((view, usage)),
             }
         }
-        let after: Vec<u32> = after.iter().filter_map(|v| self.event(*v)).collect();
-        let uses: Vec<(&View, Use)> = uses.iter().map(|(view, usage)| (view, *usage)).collect();
-        let task = self.builder.task(*kernel, &words, &uses, &after);
+        let task = self.builder.task(kernel, &words, &uses, &after);
+        drop(uses);
         if let Some(result) = op.results.first() {
             self.set(*result, Value::Event(task));
         }
         Ok(())
+    }
+
+    /// Whether a tensor is a parameter that the program only reads.
+    fn is_input(&self, base: Base) -> bool {
+        matches!(base, Base::Param(index) if self.function.params[index].direction == Direction::In)
     }
 
     /// An operand of a call as a word of the kernel's argument list.
@@ -326,12 +345,23 @@ impl Recorder<'_, '_> {
         self.scalar(value)?.index().ok_or_else(|| undefined(value))
     }
 
-    fn extents(&mut self, extents: &[Extent]) -> Result<Vec<i64>, Stop> {
-        let one = |extent: &Extent| match extent {
-            Extent::Const(n) => Ok(*n),
-            Extent::Value(v) => self.index(*v),
-        };
-        extents.iter().map(one).collect()
+    fn indices(&mut self, values: &[ValueId]) -> Result<Numbers, Stop> {
+        let mut indices = Numbers::new();
+        for value in values {
+            indices.push(self.index(*value)?);
+        }
+        Ok(indices)
+    }
+
+    fn extents(&mut self, extents: &[Extent]) -> Result<Numbers, Stop> {
+        let mut numbers = Numbers::new();
+        for extent in extents {
+            numbers.push(match extent {
+                Extent::Const(n) => *n,
+                Extent::Value(v) => self.index(*v)?,
+            });
+        }
+        Ok(numbers)
     }
 
     fn tensor(&self, value: ValueId) -> Result<&View, Stop> {
@@ -350,7 +380,7 @@ impl Recorder<'_, '_> {
     }
 
     fn take_all(&self, values: &[ValueId]) -> Result<Vec<Value>, Stop> {
-        values.iter().map(|v| self.values[v.0 as usize].clone().ok_or_else(|| undefined(*v))).collect()
+        values.iter().map(|v| self.values[v.0 as usize].ok_or_else(|| undefined(*v))).collect()
     }
 }
 

@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn edges_follow_overlap_and_direction() {
-        let x = View::root(Base::Param(0), 4, vec![8, 8]);
-        let y = View::root(Base::Param(1), 4, vec![8, 8]);
+        let x = View::root(Base::Param(0), 4, &[8, 8]);
+        let y = View::root(Base::Param(1), 4, &[8, 8]);
         let upper = y.view(&[0, 0], &[4, 8]).unwrap();
         let lower = y.view(&[4, 0], &[4, 8]).unwrap();
         let mut builder = ScheduleBuilder::default();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_task_does_not_wait_for_itself() {
-        let x = View::root(Base::Temp(0), 4, vec![8]);
+        let x = View::root(Base::Temp(0), 4, &[8]);
         let mut builder = ScheduleBuilder::default();
         builder.task(0, &[], &[(&x, Use::Read), (&x, Use::Write)], &[]);
         builder.task(0, &[], &[(&x, Use::Read), (&x, Use::Write)], &[]);
@@ -174,7 +174,7 @@ mod tests {
     fn every_conflict_is_found() {
         for seed in 0..60 {
             let (mut number, mut builder, mut all) = (numbers(seed), ScheduleBuilder::default(), Vec::new());
-            let roots = [0, 1].map(|index| View::root(Base::Param(index), 4, vec![12, 10]));
+            let roots = [0, 1].map(|index| View::root(Base::Param(index), 4, &[12, 10]));
             for task in 0..40u32 {
                 let uses: Vec<(View, Use)> = (0..1 + number(3))
                     .map(|_| {
@@ -210,8 +210,8 @@ mod tests {
     #[test]
     fn many_tasks_are_not_compared_pair_by_pair() {
         const TASKS: i64 = 10_000;
-        let whole = View::root(Base::Param(0), 4, vec![64, 64]);
-        let rows = View::root(Base::Param(1), 4, vec![TASKS * 2, 16]);
+        let whole = View::root(Base::Param(0), 4, &[64, 64]);
+        let rows = View::root(Base::Param(1), 4, &[TASKS * 2, 16]);
         let mut builder = ScheduleBuilder::default();
         for round in 0..2 {
             for task in 0..TASKS {
