@@ -152,3 +152,39 @@ fn calls_from_several_threads_at_once_are_right() {
         }
     });
 }
+
+#[pypto::jit]
+fn fixed(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([M, N], [16, 512]) {
+        y.store(at, x.load(at).exp());
+    }
+}
+
+#[pypto::jit]
+fn open(
+    #[shape(dyn M, dyn N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(dyn M, dyn N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([M, N], [16, 512]) {
+        y.store(at, x.load(at).exp());
+    }
+}
+
+/// The estimate of an iteration decides whether a second thread gets some of them. A kernel for any extents must be cut as
+/// one for these extents is: its tiles are as large.
+#[test]
+fn work_of_unknown_extents_is_worth_as_many_threads() {
+    let x = Tensor::<f32, 2>::meta([64, 1024]);
+    let cost = |compiled: pypto::jit::Compiled| compiled.artifact().executable().kernels[0].cost;
+    let config = RunConfig::new();
+    let known = cost(fixed.compile(&(&x, &x), &config).unwrap());
+    let unknown = cost(open.compile(&(&x, &x), &config).unwrap());
+    assert!((0.8..1.25).contains(&(unknown / known)), "{unknown} ns an iteration, and {known} where extents are known");
+}

@@ -283,7 +283,7 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
             self.temporary.push(buffer.clone());
             buffers.insert(n, buffer);
         }
-        super::cost::add_group(self.lowering, &plan, rows, columns, b.lanes());
+        super::cost::add_group(self.lowering, &plan, rows, columns, &self.dims, b.lanes());
         let turned = turned::needs(b, &self.nodes, &self.sinks, &plan, &self.dims, columns);
         if let Some((block, positions)) = self.group.take() {
             let vectorized = self.nodes.iter().any(|node| !node.narrow);

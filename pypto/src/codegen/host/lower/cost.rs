@@ -1,9 +1,10 @@
 //! The estimate of a kernel's time. It only decides how many iterations make a task worth handing to another thread, so it is coarse:
-//! simple vector instructions at two per cycle of 3 GHz, and 16 iterations for loops of unknown length.
+//! simple vector instructions at two per cycle of 3 GHz, and 16 iterations for loops of unknown length. Tiles whose valid extents
+//! are known at run time only count as whole: of the tiles of a loop, those at the edges alone are smaller.
 
 use super::context::Lowering;
 use super::plan::Plan;
-use crate::ir::Extent;
+use crate::ir::{Extent, TileType};
 
 /// Assumed trip count where it is not known.
 const UNKNOWN_TRIPS: f64 = 16.0;
@@ -19,10 +20,28 @@ fn count(extent: Extent) -> f64 {
     extent.constant().map_or(UNKNOWN_TRIPS, |n| n.max(0) as f64)
 }
 
-/// Adds the time of a fusion group.
-pub(super) fn add_group(l: &mut Lowering<'_>, plan: &Plan, rows: &[Extent], columns: Extent, lanes: usize) {
+/// The valid extents of a tile as far as they are known, else the physical ones.
+pub(super) fn usual(ty: &TileType) -> Vec<Extent> {
+    usual_of(&ty.valid, &ty.dims)
+}
+
+fn usual_of(valid: &[Extent], dims: &[Extent]) -> Vec<Extent> {
+    valid.iter().zip(dims).map(|(&valid, &most)| if valid.constant().is_some() { valid } else { most }).collect()
+}
+
+/// Adds the time of a fusion group over valid extents `rows` and `columns` of a tile with the extents `dims`.
+pub(super) fn add_group(
+    l: &mut Lowering<'_>,
+    plan: &Plan,
+    rows: &[Extent],
+    columns: Extent,
+    dims: &[Extent],
+    lanes: usize,
+) {
+    let (rows, columns) = (usual_of(rows, dims), usual_of(&[columns], &dims[dims.len().min(rows.len())..]));
     let rows: f64 = rows.iter().map(|&r| count(r)).product();
-    let vectors = (count(columns) / lanes as f64).ceil();
+    let columns: f64 = columns.iter().map(|&c| count(c)).product();
+    let vectors = (columns / lanes as f64).ceil();
     let row: f64 = plan.segments.iter().map(|s| SEGMENT + f64::from(s.weight) * vectors * INSTRUCTION).sum();
     l.cost += l.trips * rows * (row + 1.0);
 }

@@ -146,7 +146,7 @@ fn gather<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<
         let value = load(b, &x, from, column);
         store(b, value, &out, to, k);
     });
-    cost::add_elements(l, &ty.valid, MOVE);
+    cost::add_elements(l, &cost::usual(ty), MOVE);
     l.define(state, result, Tile::Memory(out));
 }
 
@@ -178,5 +178,5 @@ fn scatter<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState
         let value = load(b, &source, from, k);
         store(b, value, &out, to, column);
     });
-    cost::add_elements(l, &index_ty.valid, MOVE);
+    cost::add_elements(l, &cost::usual(index_ty), MOVE);
 }

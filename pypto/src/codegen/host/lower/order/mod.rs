@@ -97,7 +97,7 @@ fn select_rows(
         let (row, order) = (row_of(b, x, rows), row_of(b, out, rows));
         selection.emit(b, x, row, length, order);
     });
-    cost::add_elements(l, &ty.valid, SELECT);
+    cost::add_elements(l, &cost::usual(ty), SELECT);
     [keys, pairs, best].iter().for_each(|slot| l.release(slot));
 }
 
@@ -113,7 +113,7 @@ fn sort_rows(l: &mut Lowering<'_>, b: &mut Builder<'_>, x: &Access, out: &Access
         sorting.emit(b, x, row, length, order);
     });
     let steps = f64::from(count.ilog2() * (count.ilog2() + 1) / 2);
-    cost::add_elements(l, &ty.valid, STEP * steps);
+    cost::add_elements(l, &cost::usual(ty), STEP * steps);
     l.release(&pairs);
 }
 
@@ -126,6 +126,6 @@ fn merge_rows(l: &mut Lowering<'_>, b: &mut Builder<'_>, x: &Access, out: &Acces
         merge::sort(b, x, [row, order, merged.base], length, width);
     });
     let passes = f64::from(64 - (width.max(1) - 1).leading_zeros());
-    cost::add_elements(l, &ty.valid, MERGE * (passes + 1.0));
+    cost::add_elements(l, &cost::usual(ty), MERGE * (passes + 1.0));
     l.release(&merged);
 }
