@@ -22,9 +22,10 @@ use crate::frontend::specialization::ArgumentSpec;
 use crate::ir::{DType, Program};
 use crate::language::DynamicTensor;
 use crate::language::argument::{Argument, ArgumentList, CallArguments, byte_size};
-use crate::runtime::dispatch::{observed, result_extents};
+use crate::runtime::dispatch::{observed, result_extents, stopped_call};
 use crate::runtime::error::{Error, ErrorKind, Result};
 use crate::runtime::pool::thread_count;
+use crate::runtime::record::Stop;
 use crate::runtime::recording::Execution;
 
 /// A kernel compiled for certain extents; `O` is what it returns. It checks its arguments and can be called from any
@@ -177,7 +178,7 @@ pub(super) fn call<O: Output>(
     if O::COUNT == 0 {
         // SAFETY: `fits` compared element types, ranks and extents with those compiled for; `check_memory` found every
         // tensor contiguous, accessible and apart from those that are written.
-        unsafe { variant.host.call(arguments, execution) }?;
+        unsafe { variant.host.call(arguments, execution) }.map_err(|stop| stopped(variant, arguments, stop))?;
         return nothing();
     }
     call_returning(variant, arguments, execution)
@@ -188,12 +189,13 @@ pub(super) fn call<O: Output>(
 pub(super) fn call_checked<O: Output>(variant: &Variant, arguments: &mut [Argument<'_>]) -> Result<O> {
     if O::COUNT == 0 {
         // SAFETY: as in `call`; `fits_at_once` does what `fits` and `check_memory` do.
-        let outcome = unsafe { variant.host.call_directly(arguments) };
-        match outcome {
-            Some(outcome) => outcome?,
+        let direct = unsafe { variant.host.call_directly(arguments) };
+        let outcome = match direct {
+            Some(outcome) => outcome,
             // SAFETY: the same.
-            None => unsafe { variant.host.call(arguments, Execution::on(thread_count())) }?,
-        }
+            None => unsafe { variant.host.call(arguments, Execution::on(thread_count())) },
+        };
+        outcome.map_err(|stop| stopped(variant, arguments, stop))?;
         return nothing();
     }
     call_returning(variant, arguments, Execution::on(thread_count()))
@@ -223,9 +225,15 @@ pub(super) fn call_dynamic(
     let mut all: ArgumentList<'_> = arguments.iter().copied().collect();
     all.extend(output.iter_mut().map(DynamicTensor::as_argument_mut));
     // SAFETY: as in `call`; the returned tensors are new, and have the extents that the program states.
-    unsafe { variant.host.call(&all, execution) }?;
+    unsafe { variant.host.call(&all, execution) }.map_err(|stop| stopped(variant, arguments, stop))?;
     drop(all);
     Ok(output)
+}
+
+#[cold]
+fn stopped(variant: &Variant, arguments: &[Argument<'_>], stop: Stop) -> Error {
+    let function = variant.function;
+    stopped_call(function.name.name, function.params.iter().map(|param| param.name.name), arguments, stop)
 }
 
 fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<O> {
@@ -243,7 +251,7 @@ fn call_returning<O: Output>(variant: &Variant, arguments: &[Argument<'_>], exec
     all.extend_from_slice(arguments);
     output.arguments(&mut |argument| all.push(argument));
     // SAFETY: as in `call`; the returned tensors are new, and have the extents that the program states.
-    unsafe { variant.host.call(&all, execution) }?;
+    unsafe { variant.host.call(&all, execution) }.map_err(|stop| stopped(variant, arguments, stop))?;
     drop(all);
     Ok(output)
 }

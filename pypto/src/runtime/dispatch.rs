@@ -15,7 +15,7 @@ use super::program::HostProgram;
 use super::record::Stop;
 use super::recording::Execution;
 use super::signature::Signature;
-use crate::artifact::{ArtifactError, CompiledProgram, KernelCode, ParamInfo};
+use crate::artifact::{ArtifactError, CompiledProgram, KernelCode};
 use crate::compile::engine;
 use crate::config::{CheckedRunOptions, RunOptions};
 use crate::diagnostics::{Diagnostic, codes};
@@ -202,19 +202,28 @@ fn run(
     Ok(made)
 }
 
+fn stopped(program: &CompiledProgram, arguments: &[Argument<'_>], stop: Stop) -> Error {
+    stopped_call(program.name(), program.params().iter().map(|param| param.name.as_str()), arguments, stop)
+}
+
 /// The error of a call that stopped, with what it was called with.
 #[cold]
-fn stopped(program: &CompiledProgram, arguments: &[Argument<'_>], stop: Stop) -> Error {
+pub(crate) fn stopped_call<'a>(
+    name: &str,
+    params: impl Iterator<Item = &'a str>,
+    arguments: &[Argument<'_>],
+    stop: Stop,
+) -> Error {
     let error = Error::from(stop);
     let ErrorKind::Runtime(list) = error.kind() else { return error };
-    let describe = |(param, argument): (&ParamInfo, &Argument<'_>)| match argument {
-        Argument::Tensor(tensor) => format!("{} = {}{:?}", param.name, tensor.dtype(), tensor.dims()),
+    let describe = |(param, argument): (&str, &Argument<'_>)| match argument {
+        Argument::Tensor(tensor) => format!("{param} = {}{:?}", tensor.dtype(), tensor.dims()),
         Argument::Scalar(scalar) => {
-            with_element!(scalar.dtype, T => format!("{} = {}", param.name, T::from_bits64(scalar.bits)))
+            with_element!(scalar.dtype, T => format!("{param} = {}", T::from_bits64(scalar.bits)))
         }
     };
-    let described: Vec<String> = program.params().iter().zip(arguments).map(describe).collect();
-    let note = format!("`{}` was called with {}", program.name(), described.join(", "));
+    let described: Vec<String> = params.zip(arguments).map(describe).collect();
+    let note = format!("`{name}` was called with {}", described.join(", "));
     ErrorKind::Runtime(list.clone().with_note(&note)).into()
 }
 

@@ -111,7 +111,7 @@ cases! {
     accumulating_in_parallel, argument_count, argument_extent, argument_layout, argument_literal, argument_size, argument_suffix, argument_type, array_index,
     assertion, branch_types, call_extents, comptime_extent, constant_arithmetic, contraction, dropped_remainder,
     dynamic_extent, element_type, empty_view, extent_unknown, function_kind, loop_types, many_errors, matmul_rank,
-    message_value, meta_value, not_disjoint, on_chip_memory, out_in_a_loop, out_never_written, out_of_bounds, out_partly_written, out_read_first,
+    meta_value, not_disjoint, on_chip_memory, out_in_a_loop, out_never_written, out_of_bounds, out_partly_written, out_read_first,
     out_under_a_condition, overlapping_writes, parallel_exit, partly_valid, pipeline_depth, printed_tuple, range_step, recursion, returned_extent,
     scalar_function, set_shapes, shape_mismatch, slice_bounds, spec_argument, static_assertion, struct_field, target_support, task_on_operation,
     tensor_choice, unknown_method, value_size,

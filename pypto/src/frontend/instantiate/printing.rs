@@ -4,7 +4,6 @@ use super::coerce::Operand;
 use super::rule_message::Site;
 use super::value::Value;
 use super::{Flow, Walker};
-use crate::diagnostics::{Diagnostic, codes};
 use crate::frontend::generic::Expr;
 use crate::frontend::static_print::Printed;
 use crate::ir::{Attr, AttrKey, Attrs, Loc, Op, ValueId};
@@ -25,20 +24,16 @@ impl Walker<'_> {
         self.unit.printed.push(Printed { loc, text });
     }
 
-    /// The message of an assertion, with the values that are known now: when the kernel stops, none is at hand.
+    /// The message of an assertion, with the values that are known now, and the names of the others: when the kernel stops, none is at
+    /// hand but the scalars of the call, which the error tells.
     pub fn assertion_message(&mut self, pieces: &'static [&'static str], args: &'static [Expr]) -> Flow<String> {
         let mut text = pieces.first().copied().unwrap_or("assertion failed").to_owned();
         for (arg, piece) in args.iter().zip(pieces.iter().skip(1)) {
             let value = self.operand(arg)?;
-            if !self.is_known(&value.value) {
-                let title =
-                    format!("the message of an assertion shows {}, which is known at run time only", value.name);
-                let diagnostic = Diagnostic::error(codes::UNSUPPORTED, value.loc, title, "not translated")
-                    .help("messages show extents, meta parameters and other values that are known at specialization")
-                    .help("`println!` before the assertion shows the value; `{{` and `}}` stand for braces");
-                return Err(self.report(diagnostic));
-            }
-            text.push_str(&self.shown(&value.value));
+            text.push_str(&match self.is_known(&value.value) {
+                true => self.shown(&value.value),
+                false => value.name,
+            });
             text.push_str(piece);
         }
         Ok(text)
