@@ -93,7 +93,7 @@ fn gemm_rates() {
             let bb = operand(b.arg_ptr(1), strides);
             let (c, scratch) = (b.arg_ptr(2), b.scratch());
             let [m, n, k] = dims;
-            emit(b, &Gemm { m, n, k, a, b: bb, c, c_stride: n, init: Init::Zero, scratch });
+            emit(b, &Gemm { m, n, k, a, b: bb, c, c_stride: n, init: Init::Zero, scratch, most: [None; 3] });
         });
         let image = compile(&module, if transposed { "gemm B^T" } else { "gemm" });
         let kernel = image.kernel("k").unwrap();

@@ -63,17 +63,14 @@ fn columns(b: &mut Builder<'_>, kind: Kind, p: &Problem, first: Value) -> Vec<Va
         .collect()
 }
 
-/// One block of the inner dimension for the number of rows, or for each that there may be.
+/// One block of the inner dimension for all rows together, or row by row where their number is not known: the code for each that there
+/// may be would take longer to compile than it saves.
 fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip) {
+    let zero = b.index(0);
     if let Way::FewDots(Some(count)) = kind.known.way {
-        return sums(b, kind, p, block, strip, count);
+        return sums(b, kind, p, block, strip, zero, count);
     }
-    let write = |b: &mut Builder<'_>, count: i64| {
-        let rows = b.index(count);
-        let here = b.cmp(Cmp::Eq, p.m, rows);
-        b.if_then(here, |b| sums(b, kind, p, block, strip, count));
-    };
-    (1..=MOST).for_each(|count| write(b, count));
+    b.for_each(zero, p.m, 1, |b, row| sums(b, kind, p, block, strip, row, 1));
 }
 
 /// How many bytes ahead to fetch: the same part of columns some strips further, where columns are short; otherwise what comes
@@ -86,14 +83,11 @@ fn ahead(b: &mut Builder<'_>, kind: Kind, p: &Problem) -> Value {
     b.mul(along, bytes)
 }
 
-fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip, count: i64) {
+/// `count` rows from `first` on.
+fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip, first: Value, count: i64) {
     let (zero, one, lanes) = (b.index(0), b.index(1), b.index(b.lanes() as i64));
-    let lines: Vec<Value> = (0..count)
-        .map(|i| {
-            let i = b.index(i);
-            element(b, kind.a.elem, p.a, p.a_strides, i, block.k0)
-        })
-        .collect();
+    let rows = super::offsets(b, first, count);
+    let lines: Vec<Value> = rows.iter().map(|&row| element(b, kind.a.elem, p.a, p.a_strides, row, block.k0)).collect();
     let none = vec![b.constant(Type::Vector(kind.acc), 0); count as usize];
     let rest = b.urem(block.depth, lanes);
     let whole = b.sub(block.depth, rest);
@@ -132,10 +126,9 @@ fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Str
         add(b, k, step, &mut sums);
         sums
     });
-    for (i, &total) in totals.iter().enumerate() {
-        let i = b.index(i as i64);
-        let c = element(b, kind.acc, p.c, [p.c_stride, one], i, strip.first);
-        let init = element(b, kind.acc, block.init, [block.init_stride, one], i, strip.first);
+    for (&row, &total) in rows.iter().zip(&totals) {
+        let c = element(b, kind.acc, p.c, [p.c_stride, one], row, strip.first);
+        let init = element(b, kind.acc, block.init, [block.init_stride, one], row, strip.first);
         let adds = b.cmp(Cmp::Ne, block.adds, zero);
         let value = b.if_else(
             adds,

@@ -145,8 +145,8 @@ fn group(
     count: i64,
     fetches: bool,
 ) {
-    let at: Vec<Value> = offsets(b, steps.k, steps.count);
-    let rows: Vec<Value> = offsets(b, first, count);
+    let at: Vec<Value> = super::offsets(b, steps.k, steps.count);
+    let rows: Vec<Value> = super::offsets(b, first, count);
     let sums: Vec<Value> = rows.iter().map(|&row| strip.sums_of(b, kind, row)).collect();
     let (mut lines, mut factors) = (Vec::new(), Vec::new());
     for &step in &at {
@@ -176,14 +176,6 @@ fn group(
         }
     };
     super::columns(b, kind, zero, strip.columns, body);
-}
-
-fn offsets(b: &mut Builder<'_>, first: Value, count: i64) -> Vec<Value> {
-    let offset = |i| {
-        let i = b.index(i);
-        b.add(first, i)
-    };
-    (0..count).map(offset).collect()
 }
 
 /// The same part of the rows that come after these, or further on where rows are so short that the next ones come at once: pieces of rows

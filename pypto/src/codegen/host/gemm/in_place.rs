@@ -11,7 +11,7 @@ use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Elem, Type, Value};
 
 /// Steps of the inner dimension that are written out.
-const STEPS: i64 = 4;
+const STEPS: i64 = kernel::STEPS;
 /// Elements of a factor that stay in the nearest caches while it is read again and again.
 const RESIDENT: i64 = 16 << 10;
 /// Rows at a distance that is a multiple of this many bytes fall on too few sets of a cache.
@@ -36,7 +36,7 @@ pub(super) fn small(b: &Builder<'_>, gemm: &Gemm, kind: Kind) -> Option<Small> {
     };
     let plain = kind.acc == Elem::F32 && kind.a.elem == Elem::F32;
     let fits = (1..=KC).contains(&k) && m.saturating_mul(k) <= RESIDENT && n.saturating_mul(k) <= RESIDENT;
-    let whole = n > 0 && n % target.nr() as i64 == 0 && m >= target.mr as i64;
+    let whole = n > 0 && n % target.nr() as i64 == 0 && m >= panel_rows(target, kind.a.order());
     if !plain || !fits || !whole || !is_spread(b, a_stride) {
         return None;
     }
@@ -50,9 +50,17 @@ fn is_spread(b: &Builder<'_>, stride: Value) -> bool {
     b.as_const(stride).is_some_and(|stride| stride.saturating_mul(4) % SAME_SETS != 0)
 }
 
-/// The heights of the row panels: as many of MR as possible, and the rest in panels that are at least half as high.
-fn heights(target: Target, m: i64) -> Vec<(i64, i64)> {
+/// Rows of A whose addresses stay in registers, where each has one of its own.
+const LINES: i64 = 8;
+
+/// Rows of a panel: MR, or as many as there are addresses for.
+fn panel_rows(target: Target, order: Order) -> i64 {
     let mr = target.mr as i64;
+    if order == Order::Rows { mr.min(LINES) } else { mr }
+}
+
+/// The heights of the row panels: as many of `mr` as possible, and the rest in panels that are at least half as high.
+fn heights(mr: i64, m: i64) -> Vec<(i64, i64)> {
     let (whole, rest) = (m / mr, m % mr);
     if rest == 0 {
         return vec![(whole, mr)];
@@ -105,7 +113,7 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
         let offset = if small.packs_b { b.mul(j, depth) } else { j };
         let panel = b.addr(base_b, Elem::F32, offset);
         let mut first = 0;
-        for (count, height) in heights(b.target(), small.m) {
+        for (count, height) in heights(panel_rows(b.target(), kind.a.order()), small.m) {
             let (start, end) = (b.index(first), b.index(first + count * height));
             b.for_each(start, end, height, |b, i| {
                 let along = if kind.a.order() == Order::Rows { b.mul(i, p[2]) } else { i };

@@ -65,6 +65,8 @@ pub struct Gemm {
     pub n: Value,
     /// Columns of A, rows of B.
     pub k: Value,
+    /// The largest that m, n and k can be, where that is known.
+    pub most: [Option<i64>; 3],
     /// Left factor.
     pub a: Operand,
     /// Right factor.
@@ -83,7 +85,24 @@ impl Gemm {
     /// The product of the transposed factors in the other order: the transposed result. Sums keep their order.
     pub fn turned(self) -> Gemm {
         let turn = |x: Operand| Operand { row_stride: x.col_stride, col_stride: x.row_stride, ..x };
-        Gemm { m: self.n, n: self.m, a: turn(self.b), b: turn(self.a), ..self }
+        let [m, n, k] = self.most;
+        Gemm { m: self.n, n: self.m, most: [n, m, k], a: turn(self.b), b: turn(self.a), ..self }
+    }
+
+    /// The product of the largest extents, where some of them vary.
+    fn whole(self, b: &mut Builder<'_>) -> Option<Gemm> {
+        let [m, n, k] = self.most;
+        let [m, n, k] = [m?, n?, k?].map(|most| b.index(most));
+        let varies = [self.m, self.n, self.k].into_iter().any(|extent| b.as_const(extent).is_none());
+        varies.then_some(Gemm { m, n, k, ..self })
+    }
+
+    /// Whether the extents are those of another.
+    fn is_like(self, b: &mut Builder<'_>, other: &Gemm) -> Value {
+        let pairs = [(self.m, other.m), (self.n, other.n), (self.k, other.k)];
+        let same = pairs.map(|(x, y)| b.cmp(Cmp::Eq, x, y));
+        let both = b.and(same[0], same[1]);
+        b.and(both, same[2])
     }
 }
 
@@ -176,11 +195,53 @@ impl Known {
     }
 }
 
-/// Writes the product.
+/// Writes the product. Where its extents vary and the largest would be done in place, as in a loop over blocks of which the last may be
+/// shorter, it is written both ways.
 pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
+    let whole = gemm.whole(b).filter(|whole| in_place::small(b, whole, kind(b, whole)).is_some());
+    let Some(whole) = whole else { return emit_one_way(b, gemm) };
+    let is_whole = gemm.is_like(b, &whole);
+    let in_place = |b: &mut Builder<'_>| {
+        emit_one_way(b, &whole);
+        Vec::new()
+    };
+    b.if_else(is_whole, in_place, |b| {
+        // The last block of many: what a faster way for few rows would save is less than its code costs.
+        let kind = kind(b, gemm);
+        call_driver(b, Kind { known: Known { way: Way::Blocked, ..kind.known }, ..kind }, gemm);
+        Vec::new()
+    });
+}
+
+fn kind(b: &Builder<'_>, gemm: &Gemm) -> Kind {
     let acc = if gemm.a.elem.is_float() { Elem::F32 } else { Elem::I32 };
     let (left, right) = (Layout::of(b, &gemm.a), Layout::of(b, &gemm.b));
-    let kind = Kind { a: left, b: right, acc, known: Known::of(b, gemm, right) };
+    Kind { a: left, b: right, acc, known: Known::of(b, gemm, right) }
+}
+
+fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
+    let kind = kind(b, gemm);
+    match in_place::small(b, gemm, kind) {
+        Some(small) => {
+            let args = arguments(b, gemm);
+            in_place::emit(b, kind, &Problem::from_params(&args), small);
+        }
+        None => call_driver(b, kind, gemm),
+    }
+}
+
+fn call_driver(b: &mut Builder<'_>, kind: Kind, gemm: &Gemm) {
+    let args = arguments(b, gemm);
+    let params = args.map(|v| b.ty(v));
+    let name = format!("gemm_{}_{}_{}", kind.a.name(), kind.b.name(), kind.known.name());
+    b.call(&name, &params, &[], &args, |b, p| {
+        driver(b, kind, &Problem::from_params(p));
+        Vec::new()
+    });
+}
+
+/// The arguments of a driver, in the order of [`Problem`].
+fn arguments(b: &mut Builder<'_>, gemm: &Gemm) -> [Value; 15] {
     let zero = b.index(0);
     let (init, init_stride, has_init) = match gemm.init {
         Init::Zero => (gemm.c, zero, 0),
@@ -188,7 +249,7 @@ pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
         Init::Bias(row) => (row, zero, 1),
     };
     let has_init = b.index(has_init);
-    let args = [
+    [
         gemm.m,
         gemm.n,
         gemm.k,
@@ -204,16 +265,7 @@ pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
         init_stride,
         has_init,
         gemm.scratch,
-    ];
-    if let Some(small) = in_place::small(b, gemm, kind) {
-        return in_place::emit(b, kind, &Problem::from_params(&args), small);
-    }
-    let params = args.map(|v| b.ty(v));
-    let name = format!("gemm_{}_{}_{}", kind.a.name(), kind.b.name(), kind.known.name());
-    b.call(&name, &params, &[], &args, |b, p| {
-        driver(b, kind, &Problem::from_params(p));
-        Vec::new()
-    });
+    ]
 }
 
 /// The arguments of a driver.
@@ -408,6 +460,15 @@ fn columns(b: &mut Builder<'_>, kind: Kind, lo: Value, hi: Value, mut body: impl
         body(b, j, tail);
         vec![]
     });
+}
+
+/// `count` indices from `first` on.
+fn offsets(b: &mut Builder<'_>, first: Value, count: i64) -> Vec<Value> {
+    let offset = |i| {
+        let i = b.index(i);
+        b.add(first, i)
+    };
+    (0..count).map(offset).collect()
 }
 
 fn one(b: &mut Builder<'_>) -> Value {

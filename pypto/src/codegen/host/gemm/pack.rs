@@ -223,7 +223,7 @@ pub(super) fn pack_b(
     out: Value,
 ) {
     let args = [source, strides[0], strides[1], columns, depth, out];
-    let whole = if kind.known.whole_columns { "_n" } else { "" };
+    let whole = if kind.known.whole_columns && kind.b.order != Order::Columns { "_n" } else { "" };
     b.call(&format!("gemm_pack_b_{}{whole}", kind.b.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {
         let nr = b.target().nr() as i64;
         let (zero, nr_value) = (b.index(0), b.index(nr));

@@ -17,12 +17,20 @@ enum Lie {
 
 /// Kernel `k` over args (a, b, c, bias, m, n, k, a strides, b strides, c stride); `known` are m, n, k and the strides, where they are
 /// constants of the kernel.
-fn module(target: Target, elems: [(Elem, bool); 2], lies: [Lie; 2], init: usize, known: Option<[usize; 7]>) -> Module {
+fn module(
+    target: Target,
+    elems: [(Elem, bool); 2],
+    lies: [Lie; 2],
+    init: usize,
+    known: Option<[usize; 7]>,
+    most: [Option<i64>; 3],
+) -> Module {
     let mut module = Module::new(target);
     module.kernel("k", |b| {
         let word = |b: &mut Builder<'_>, i: usize| match known {
-            Some(words) => b.index(words[i - 4] as i64),
-            None => b.arg_i64(i),
+            // Extents that have a bound vary.
+            Some(words) if i > 6 || most[i - 4].is_none() => b.index(words[i - 4] as i64),
+            _ => b.arg_i64(i),
         };
         let strides = |b: &mut Builder<'_>, lie: Lie, first: usize| {
             let one = b.index(1);
@@ -43,6 +51,7 @@ fn module(target: Target, elems: [(Elem, bool); 2], lies: [Lie; 2], init: usize,
             m: word(b, 4),
             n: word(b, 5),
             k: word(b, 6),
+            most,
             a,
             b: bb,
             c: b.arg_ptr(2),
@@ -109,7 +118,7 @@ fn check<T: Copy>(
     random: impl Fn(&mut Random) -> T,
     value: impl Fn(T) -> f64,
 ) {
-    let image = load(&module(target, [elem, elem], lies, init, None));
+    let image = load(&module(target, [elem, elem], lies, init, None, [None; 3]));
     for shape in SHAPES {
         check_shape(&image, target, elem, lies, init, shape, &random, &value);
     }
@@ -187,8 +196,8 @@ fn reference(fma: bool, float: bool, start: Option<u32>, k: usize, pair: impl Fn
     c.unwrap_or(0.0).to_bits()
 }
 
-/// Products of known extents in every layout of the factors.
-fn check_known(shapes: &[[usize; 3]]) {
+/// Products of known extents in every layout of the factors; of extents that vary, where they have bounds.
+fn check_known(shapes: &[[usize; 3]], most: [Option<i64>; 3]) {
     for target in runnable() {
         for lies in LIES.iter().flat_map(|&a| LIES.map(|b| [a, b])) {
             for (&shape, init) in shapes.iter().zip([0, 1, 2].into_iter().cycle()) {
@@ -196,7 +205,7 @@ fn check_known(shapes: &[[usize; 3]]) {
                 let (a, b) = (strides(lies[0], m, k).0, strides(lies[1], k, n).0);
                 let elem = (Elem::F32, true);
                 let known = Some([m, n, k, a[0], a[1], b[0], b[1]]);
-                let image = load(&module(target, [elem, elem], lies, init, known));
+                let image = load(&module(target, [elem, elem], lies, init, known, most));
                 check_shape(&image, target, elem, lies, init, shape, &|r| r.float(), &|x: f32| f64::from(x));
             }
         }
@@ -206,23 +215,30 @@ fn check_known(shapes: &[[usize; 3]]) {
 /// Those that are done in place: heights that are and are not sums of whole panels.
 #[test]
 fn small_products_in_every_layout() {
-    check_known(&[
-        [6, 16, 8],
-        [64, 64, 64],
-        [7, 16, 5],
-        [8, 32, 3],
-        [13, 64, 256],
-        [9, 64, 1],
-        [11, 32, 70],
-        [16, 64, 33],
-    ]);
+    check_known(
+        &[[6, 16, 8], [64, 64, 64], [7, 16, 5], [8, 32, 3], [13, 64, 256], [9, 64, 1], [11, 32, 70], [16, 64, 33]],
+        [None; 3],
+    );
+}
+
+/// Extents that vary up to a bound, of which the largest are done in place.
+#[test]
+fn blocks_of_which_the_last_is_shorter() {
+    let shapes = [[64, 32, 40], [64, 32, 39], [63, 32, 40], [1, 32, 40], [64, 5, 40], [64, 32, 0], [0, 32, 40]];
+    check_known(&shapes, [Some(64), Some(32), Some(40)]);
 }
 
 /// Few rows in groups that are and are not whole, columns and steps with and without a rest; and blocks without edges.
 #[test]
 fn what_is_known_of_extents_is_left_out() {
-    check_known(&[[1, 64, 16], [1, 1056, 300], [2, 33, 40], [3, 2080, 8], [4, 1024, 7], [5, 544, 256], [16, 64, 264]]);
-    check_known(&[[7, 1000, 9], [48, 64, 512], [48, 70, 264], [50, 64, 260], [24, 544, 24], [1, 1, 1], [3, 40, 0]]);
+    check_known(
+        &[[1, 64, 16], [1, 1056, 300], [2, 33, 40], [3, 2080, 8], [4, 1024, 7], [5, 544, 256], [16, 64, 264]],
+        [None; 3],
+    );
+    check_known(
+        &[[7, 1000, 9], [48, 64, 512], [48, 70, 264], [50, 64, 260], [24, 544, 24], [1, 1, 1], [3, 40, 0]],
+        [None; 3],
+    );
 }
 
 const LIES: [Lie; 3] = [Lie::Rows, Lie::Columns, Lie::Strided];
@@ -273,7 +289,8 @@ fn function_lines<'a>(assembly: &'a str, name: &str) -> Vec<&'a str> {
 fn micro_kernel_keeps_its_sums_in_registers() {
     for isa in [Isa::Avx2, Isa::Avx512, Isa::Neon] {
         let target = Target::of(isa);
-        let assembly = compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0, None)).unwrap();
+        let assembly =
+            compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0, None, [None; 3])).unwrap();
         let lines = function_lines(&assembly, &kernel::name(Elem::F32));
         let multiplications = lines.iter().filter(|l| l.starts_with("vfmadd") || l.starts_with("fmla")).count();
         // Those of the main loop, and one step in the rest.

@@ -24,6 +24,8 @@ struct Extents {
     m: Value,
     n: Value,
     k: Value,
+    /// The largest that the last three can be, where that is known.
+    most: [Option<i64>; 3],
 }
 
 /// Lowers a product; no group is open.
@@ -32,7 +34,8 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
     let (x, y) = (op.operands[left], op.operands[right]);
     let (turn_x, turn_y) = (op.attrs.flag(AttrKey::TransposeA), op.attrs.flag(AttrKey::TransposeB));
     let (inner_x, inner_y) = (last_but(l, x, !turn_x), last_but(l, y, turn_y));
-    let extents = extents(l, b, op, inner_x, inner_y);
+    let mut extents = extents(l, b, op, inner_x, inner_y);
+    extents.most[2] = inner_extent(l, x, !turn_x).zip(inner_extent(l, y, turn_y)).map(|(x, y)| x.min(y));
     let (Some(x), Some(y)) = (matrix(l, b, state, x, turn_x), matrix(l, b, state, y, turn_y)) else {
         return l.unsupported(op.loc, "a matrix that is not known here");
     };
@@ -57,12 +60,20 @@ fn last_but(l: &Lowering<'_>, value: ValueId, last: bool) -> Extent {
     valid[valid.len() - if last { 1 } else { 2 }]
 }
 
+/// Physical extent of that dimension, where it is known.
+fn inner_extent(l: &Lowering<'_>, value: ValueId, last: bool) -> Option<i64> {
+    let dims = &l.tile_type(value).dims;
+    dims[dims.len() - if last { 1 } else { 2 }].constant()
+}
+
 fn extents(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, inner_x: Extent, inner_y: Extent) -> Extents {
     let valid = l.extents(b, &l.tile_type(op.result()).valid);
     let (kx, ky) = (l.extent(b, inner_x), l.extent(b, inner_y));
     let rank = valid.len();
     let batches = if rank == 3 { valid[0] } else { b.index(1) };
-    Extents { batches, m: valid[rank - 2], n: valid[rank - 1], k: b.min(kx, ky) }
+    let dims = &l.tile_type(op.result()).dims;
+    let most = [dims[rank - 2].constant(), dims[rank - 1].constant(), None];
+    Extents { batches, m: valid[rank - 2], n: valid[rank - 1], k: b.min(kx, ky), most }
 }
 
 /// Packed operands of the product.
@@ -94,6 +105,7 @@ fn emit(
         m: extents.m,
         n: extents.n,
         k: extents.k,
+        most: extents.most,
         a: in_batch(b, x, batch),
         b: in_batch(b, y, batch),
         c,
