@@ -64,7 +64,9 @@ fn swiglu(
     #[shape(M, N)]
     y: &mut Tensor<f32, 2>,
 ) {
-    y.set(gate / (1.0 + (-gate).exp()) * up);
+    // As in the library: `gate / (1.0 + (-gate).exp())` loses what is left of very negative numbers.
+    let e = (-gate.abs()).exp();
+    y.set(gate.lt(0.0).select(gate * e, gate) / (1.0 + e) * up);
 }
 
 #[pypto::jit]

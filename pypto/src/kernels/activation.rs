@@ -1,5 +1,7 @@
 //! Activations, element by element. In a model they belong to the kernel that computes their operand: see
 //! [`inline`](super::inline).
+//!
+//! Tiles are wide and low: pieces of rows that lie apart in memory are a fifth slower than whole rows.
 
 use super::inline;
 use crate::prelude::*;
@@ -13,7 +15,7 @@ use crate::prelude::*;
 /// assert_eq!(y.to_vec(), [100.0; 4]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 16, TN = 512))]
+#[pypto::jit(meta(TM = 2, TN = 4096))]
 pub fn gelu<T: Element>(
     #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
     #[out]
@@ -34,7 +36,7 @@ pub fn gelu<T: Element>(
 /// assert_eq!(y.to_vec(), [100.0; 4]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 16, TN = 512))]
+#[pypto::jit(meta(TM = 2, TN = 4096))]
 pub fn gelu_tanh<T: Element>(
     #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
     #[out]
@@ -55,7 +57,7 @@ pub fn gelu_tanh<T: Element>(
 /// assert_eq!(y.to_vec(), [200.0; 4]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 16, TN = 512))]
+#[pypto::jit(meta(TM = 2, TN = 4096))]
 pub fn silu<T: Element>(
     #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
     #[out]
@@ -76,7 +78,7 @@ pub fn silu<T: Element>(
 /// assert_eq!(y.to_vec(), [600.0; 4]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 16, TN = 512))]
+#[pypto::jit(meta(TM = 2, TN = 4096))]
 pub fn swiglu<T: Element>(
     #[shape(dyn M, dyn N)] gate: &Tensor<T, 2>,
     #[shape(dyn M, dyn N)] up: &Tensor<T, 2>,
