@@ -51,7 +51,9 @@ impl Frame {
         let tasks = execution.begin(schedule, kernels);
         self.words.clear();
         self.words.extend(schedule.words.iter().map(|word| resolve(*word, arguments, temps)));
-        if threads <= 1 || schedule.tasks.len() == 1 || self.plan(schedule, kernels, threads) < PARALLEL_ABOVE {
+        let is_serial = threads <= 1 || schedule.tasks.len() == 1;
+        let total = if is_serial { 0.0 } else { self.plan(schedule, kernels, threads) };
+        if total < PARALLEL_ABOVE {
             for (number, task) in schedule.tasks.iter().enumerate() {
                 if number > 0 && task.waits > 0 {
                     tasks.ready(number);
@@ -63,7 +65,7 @@ impl Frame {
             return Ok(());
         }
         // SAFETY: the caller's promise.
-        unsafe { self.run_graph(schedule, kernels, threads, tasks) }
+        unsafe { self.run_graph(schedule, kernels, threads, total, tasks) }
     }
 
     /// Decides the chunks of each task; returns the estimated time of all.
@@ -91,6 +93,7 @@ impl Frame {
         schedule: &Schedule,
         kernels: &[Kernel],
         threads: usize,
+        nanoseconds: f64,
         tasks: Tasks<'_>,
     ) -> Result<(), Failure> {
         let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +105,7 @@ impl Frame {
         *self.unfinished.get_mut() = schedule.tasks.len();
         let failure = FirstFailure::default();
         let frame = &*self;
-        pool().run(threads, threads, &|_| {
+        pool().run(threads, threads, nanoseconds, &|_| {
             while let Some((task, chunk)) = frame.next(&failure, tasks) {
                 // A panic must not keep the others waiting for this chunk.
                 let outcome = catch_unwind(AssertUnwindSafe(|| {

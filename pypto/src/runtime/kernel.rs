@@ -132,7 +132,7 @@ impl Kernel {
             return tasks.span(task, 0, iterations, |shown| unsafe { self.run_range(words, 0, iterations, shown) });
         }
         let failure = FirstFailure::default();
-        pool().run(chunks, threads, &|chunk| {
+        pool().run(chunks, threads, iterations as f64 * self.cost, &|chunk| {
             let (begin, end) = share(iterations, chunks, chunk);
             // SAFETY: the caller's promise; distinct ranges of iterations are independent.
             failure.note(tasks.span(task, begin, end, |shown| unsafe { self.run_range(words, begin, end, shown) }));

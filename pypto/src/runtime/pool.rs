@@ -2,8 +2,9 @@
 //!
 //! One job at a time: a number of chunks and a function of the chunk's index. The calling thread takes part and can
 //! finish the job alone, so a worker that lost its core, or never woke, delays nobody; only workers that took a chunk
-//! are awaited. Workers spin for a moment after a job and then park. A job started inside a job, or while another
-//! thread's job runs, is executed by its caller alone.
+//! are awaited. Workers look for more work for a moment after a job, and then park; while they look, they offer their core
+//! to others again and again, for it may be the caller's own. Who is parked is woken for work that is worth it, or where jobs
+//! follow one another. A job started inside a job, or while another thread's job runs, is executed by its caller alone.
 //!
 //! The state is one word, `epoch << 32 | chunks left`: taking a chunk is a compare-and-swap that decrements it. The
 //! job's description changes only while no chunks are left, so a successful swap proves that the description read
@@ -20,6 +21,10 @@ use crate::config::environment::Environment;
 
 /// How long an idle worker looks for work before it parks.
 const SPIN: Duration = Duration::from_micros(50);
+/// Jobs of at least so many nanoseconds wake workers that are parked. Shorter ones do where the last job ended so lately that
+/// workers need not have parked: then there will be more, and the next ones find them awake. A worker that wakes up for one
+/// short job comes too late for it, and may take the core from the caller.
+const WAKING: f64 = 60_000.0;
 
 /// A chunk's function, its data, and the chunk's index.
 type Entry = unsafe fn(*const (), usize);
@@ -41,6 +46,9 @@ pub struct Pool {
     /// Chunks that are not finished.
     pending: AtomicUsize,
     panicked: AtomicBool,
+    /// When the last job ended, in nanoseconds since `start`.
+    ended: AtomicU64,
+    start: Instant,
     /// Held by the thread whose job runs.
     owner: Mutex<()>,
     workers: OnceLock<Vec<Worker>>,
@@ -90,6 +98,8 @@ impl Pool {
             helpers: AtomicUsize::new(0),
             pending: AtomicUsize::new(0),
             panicked: AtomicBool::new(false),
+            ended: AtomicU64::new(0),
+            start: Instant::now(),
             owner: Mutex::new(()),
             workers: OnceLock::new(),
         }
@@ -117,11 +127,18 @@ impl Pool {
         }
     }
 
-    /// Runs `chunk(0..chunks)` on at most `threads` threads, the caller among them, and returns when all have run.
+    /// Runs `chunk(0..chunks)` on at most `threads` threads, the caller among them, and returns when all have run. One thread
+    /// would take about `nanoseconds`.
     ///
     /// # Errors
     /// [`Panicked`] if a chunk panicked.
-    pub fn run<F: Fn(usize) + Sync>(&self, chunks: usize, threads: usize, chunk: &F) -> Result<(), Panicked> {
+    pub fn run<F: Fn(usize) + Sync>(
+        &self,
+        chunks: usize,
+        threads: usize,
+        nanoseconds: f64,
+        chunk: &F,
+    ) -> Result<(), Panicked> {
         let alone = || catch_unwind(AssertUnwindSafe(|| (0..chunks).for_each(chunk))).map_err(|_| Panicked);
         if chunks <= 1 || threads <= 1 || chunks > u32::MAX as usize || IN_JOB.get() {
             return alone();
@@ -135,16 +152,24 @@ impl Pool {
             // SAFETY: `data` is the `&F` of the `run` that waits for this chunk.
             unsafe { (*data.cast::<F>())(index) }
         }
-        self.publish(entry::<F>, std::ptr::from_ref(chunk).cast(), chunks, threads - 1);
+        let wakes = nanoseconds >= WAKING || self.idle() < SPIN;
+        self.publish(entry::<F>, std::ptr::from_ref(chunk).cast(), chunks, threads - 1, wakes);
         IN_JOB.set(true);
         while self.take_and_run(None) {}
         IN_JOB.set(false);
         self.wait();
+        self.ended.store(self.start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         if self.panicked.swap(false, Ordering::Relaxed) { Err(Panicked) } else { Ok(()) }
     }
 
-    /// Describes the job, opens it, and wakes as many workers as can help.
-    fn publish(&self, entry: Entry, data: *const (), chunks: usize, helpers: usize) {
+    /// How long ago the last job ended.
+    fn idle(&self) -> Duration {
+        let ended = Duration::from_nanos(self.ended.load(Ordering::Relaxed));
+        self.start.elapsed().saturating_sub(ended)
+    }
+
+    /// Describes the job, opens it, and, if it `wakes` any, wakes as many workers as can help.
+    fn publish(&self, entry: Entry, data: *const (), chunks: usize, helpers: usize, wakes: bool) {
         self.entry.store(entry as *mut (), Ordering::Relaxed);
         self.data.store(data.cast_mut(), Ordering::Relaxed);
         self.chunks.store(chunks, Ordering::Relaxed);
@@ -152,6 +177,9 @@ impl Pool {
         self.pending.store(chunks, Ordering::Relaxed);
         let epoch = (self.state.load(Ordering::Relaxed) >> 32).wrapping_add(1);
         self.state.store(epoch << 32 | chunks as u64, Ordering::Release);
+        if !wakes {
+            return;
+        }
         // Pairs with the fence in `park`: either the worker sees the new state, or this thread sees that it parked.
         fence(Ordering::SeqCst);
         let workers = self.workers.get().map_or(&[][..], |w| w);
@@ -236,6 +264,9 @@ impl Pool {
                 }
                 std::hint::spin_loop();
             }
+            // On an idle core this returns at once. On a busy one it lets run whoever waits for it: the caller, too, which
+            // gives work to nobody while it waits.
+            std::thread::yield_now();
             if start.elapsed() > SPIN {
                 return false;
             }
@@ -263,7 +294,7 @@ mod tests {
 
     fn count(chunks: usize, threads: usize) -> usize {
         let hits: Vec<AtomicUsize> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
-        pool().run(chunks, threads, &|i| _ = hits[i].fetch_add(1, Ordering::Relaxed)).unwrap();
+        pool().run(chunks, threads, f64::INFINITY, &|i| _ = hits[i].fetch_add(1, Ordering::Relaxed)).unwrap();
         assert!(hits.iter().all(|h| h.load(Ordering::Relaxed) == 1), "every chunk runs once");
         chunks
     }
@@ -278,6 +309,16 @@ mod tests {
     }
 
     #[test]
+    fn short_jobs_need_no_worker() {
+        for _ in 0..20 {
+            std::thread::sleep(2 * SPIN);
+            let hits = AtomicUsize::new(0);
+            pool().run(8, 2, 1000.0, &|_| _ = hits.fetch_add(1, Ordering::Relaxed)).unwrap();
+            assert_eq!(hits.load(Ordering::Relaxed), 8);
+        }
+    }
+
+    #[test]
     fn callers_do_not_wait_for_one_another() {
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -288,8 +329,8 @@ mod tests {
 
     #[test]
     fn nested_jobs_run_inline_and_panics_are_contained() {
-        pool().run(4, 2, &|_| _ = count(4, 2)).unwrap();
-        let outcome = pool().run(4, 2, &|i| assert!(i != 2, "on purpose"));
+        pool().run(4, 2, f64::INFINITY, &|_| _ = count(4, 2)).unwrap();
+        let outcome = pool().run(4, 2, f64::INFINITY, &|i| assert!(i != 2, "on purpose"));
         assert_eq!(outcome, Err(Panicked));
         count(8, 2);
     }
