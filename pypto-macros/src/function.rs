@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::{Group, TokenStream};
-use syn::parse::{Parse, ParseStream};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Ident, ReturnType, Signature, Visibility};
 
 use crate::attributes::Options;
@@ -30,7 +30,17 @@ impl Parse for Item {
         if !input.peek(syn::Token![fn]) && input.fork().parse::<Signature>().is_err() {
             return Err(input.error("this attribute belongs on a function"));
         }
-        Ok(Item { attributes, visibility, signature: input.parse()?, body: input.parse()? })
+        Ok(Item { attributes, visibility, signature: input.parse()?, body: body(input)? })
+    }
+}
+
+/// The braces of a function; where a macro makes the function of a `$body:block`, they come in a group without delimiters.
+fn body(input: ParseStream) -> syn::Result<Group> {
+    let error = input.error("a kernel has a body: `{ .. }`");
+    match input.parse::<TokenTree>() {
+        Ok(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => Ok(group),
+        Ok(TokenTree::Group(group)) if group.delimiter() == Delimiter::None => body.parse2(group.stream()),
+        _ => Err(error),
     }
 }
 

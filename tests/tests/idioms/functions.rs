@@ -272,3 +272,28 @@ fn functions_of_every_kind() {
     check!(failures, view_in_place, [&f(2, [10, 33])], y = f(1, [10, 33]));
     finish(failures);
 }
+
+/// Kernels that a macro makes of their bodies.
+macro_rules! kernels {
+    ($($name:ident($x:ident, $y:ident) $body:block)*) => { $(
+        #[pypto::jit]
+        fn $name(#[shape(M, N)] $x: &Tensor<f32, 2>, #[shape(M, N)] $y: &mut Tensor<f32, 2>) $body
+    )* };
+}
+
+kernels! {
+    doubled_by_macro(x, y) { y.set(x * 2.0); }
+    rows_by_macro(x, y) {
+        for i in 0..4 {
+            y.store([i, 0], x.tile([i, 0], [1, 8]) + 1.0);
+        }
+    }
+}
+
+#[test]
+fn kernels_made_by_macros() {
+    let mut failures = Vec::new();
+    check!(failures, doubled_by_macro, [&f(1, [4, 8])], y = z([4, 8]));
+    check!(failures, rows_by_macro, [&f(1, [4, 8])], y = z([4, 8]));
+    finish(failures);
+}

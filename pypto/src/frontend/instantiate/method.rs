@@ -129,7 +129,10 @@ impl Walker<'_> {
         let table = OpKind::ALL.iter().filter(|k| is_method(**k)).map(|k| k.name());
         let methods = [TILE_METHODS, TENSOR_METHODS, super::scalar::METHODS];
         let known = table.chain(methods.into_iter().flatten().copied());
-        if let Some(similar) = suggest::closest(name.name, known) {
+        if name.name == "mul_add" {
+            // A fused operation rounds once, and not every target has it.
+            diagnostic = diagnostic.help("write `a * b + c`: kernels round the product and the sum");
+        } else if let Some(similar) = suggest::closest(name.name, known) {
             diagnostic = diagnostic.help(format!("did you mean `{similar}`?"));
         }
         self.report(diagnostic)
