@@ -256,3 +256,25 @@ fn calls_within_eager_bodies_on_many_threads() {
         }
     });
 }
+
+#[pypto::jit]
+fn limited(
+    n: i64,
+    most: i64,
+    #[shape(N)] x: &Tensor<f32, 1>,
+    #[out]
+    #[shape(N)]
+    y: &mut Tensor<f32, 1>,
+) {
+    y.set(x * n.clamp(0, most) as f32);
+}
+
+#[test]
+fn limits_of_a_scalar_the_wrong_way_round_stop() {
+    let x = Tensor::full([3], 2.0f32);
+    let mut y = Tensor::zeros([3]);
+    limited(7, 5, &x, &mut y).unwrap();
+    assert_eq!(y.to_vec(), [10.0; 3]);
+    let error = limited(7, -1, &x, &mut y).unwrap_err().to_string();
+    assert!(error.contains("the limits of `clamp` are the wrong way round"), "{error}");
+}

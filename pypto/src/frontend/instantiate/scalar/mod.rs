@@ -8,6 +8,7 @@ use super::coerce::Operand;
 use super::method::MethodCall;
 use super::value::Value;
 use super::{Flow, Walker};
+use crate::diagnostics::codes;
 use crate::frontend::generic::Ident;
 use crate::ir::{Attrs, DType, Loc};
 use crate::ops::OpKind;
@@ -24,7 +25,6 @@ const OPERATIONS: &[&str] = &[
     "round_ties_even",
     "neg",
     "not",
-    "clamp",
     "eq",
     "ne",
     "lt",
@@ -70,6 +70,11 @@ impl Walker<'_> {
                 self.converted(receiver, DType::F32, *loc).map(Some)
             }
             "clone" => Ok(Some(receiver.value.clone())),
+            "clamp" => {
+                let [least, most] = self.exactly(name, args.clone(), *loc)?;
+                self.ordered_limits(receiver, &least, &most, call)?;
+                self.elementwise_method(call)
+            }
             _ if OPERATIONS.contains(name) => self.elementwise_method(call),
             _ => self.computed_method(call),
         }
@@ -106,6 +111,20 @@ impl Walker<'_> {
             _ => None,
         };
         Ok(value.map(Value::Scalar))
+    }
+
+    /// Rust's `clamp` stops where the limits are the wrong way round.
+    fn ordered_limits(&mut self, x: &Operand, least: &Operand, most: &Operand, call: &MethodCall) -> Flow<()> {
+        let dtype = self.dtype_of(&x.value);
+        let (least, most) = (self.scalar_of(least, dtype)?, self.scalar_of(most, dtype)?);
+        let site = self.site(call.name, call.loc, &[]);
+        let ordered = self.builder.binary(OpKind::CmpLe, least, most, call.loc);
+        let ordered = self.check(ordered, &site)?;
+        if self.require(ordered, "the limits of `clamp` are the wrong way round", call.loc)? {
+            return Ok(());
+        }
+        let title = "the limits of `clamp` are the wrong way round";
+        Err(self.error(codes::PARAMETER_RANGE, call.loc, title, "the least is above the most"))
     }
 
     /// Rust's `max` and `min`: of floats, the other operand where one is NaN.
