@@ -12,6 +12,8 @@ pub(super) const MOST: i64 = 4;
 
 /// Strips of short columns that are fetched ahead.
 const STRIPS: i64 = 4;
+/// Strips that one row takes side by side: the sums of one are a chain of operations that wait for each other.
+const TOGETHER: i64 = 2;
 /// Elements of a long column that are fetched ahead.
 const FURTHER: i64 = 128;
 
@@ -20,23 +22,40 @@ pub(super) fn fits(right: Layout) -> bool {
     right.order() == Order::Columns
 }
 
-/// Writes the product of `1..=MOST` rows.
+/// Writes the product of at most [`MOST`] rows.
 pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
+    if kind.known.way == Way::FewDots(Some(0)) {
+        return;
+    }
     let (zero, lanes) = (b.index(0), b.lanes() as i64);
-    b.for_each(zero, p.n, lanes, |b, j| {
+    let together = if kind.known.way == Way::FewDots(Some(1)) { TOGETHER } else { 1 };
+    let width = b.index(together * lanes);
+    let rest = b.urem(p.n, width);
+    let whole = b.sub(p.n, rest);
+    b.for_each(zero, whole, together * lanes, |b, j| {
+        let firsts: Vec<Value> = (0..together)
+            .map(|strip| {
+                let offset = b.index(strip * lanes);
+                b.add(j, offset)
+            })
+            .collect();
+        strips(b, kind, p, &firsts, None);
+    });
+    b.for_each(whole, p.n, lanes, |b, j| {
         let left = b.sub(p.n, j);
-        let width = b.index(lanes);
-        let whole = b.cmp(Cmp::Ge, left, width);
-        let strip = |b: &mut Builder<'_>, masked: bool| {
-            let mask = masked.then(|| b.tail_mask(left));
-            let columns = columns(b, kind, p, j);
-            b.for_each(zero, p.k, KC, |b, k0| {
-                let block = block(b, p, k0);
-                rows(b, kind, p, &block, &Strip { columns: columns.clone(), first: j, mask });
-            });
-            Vec::new()
-        };
-        b.if_else(whole, |b| strip(b, false), |b| strip(b, true));
+        let mask = b.tail_mask(left);
+        strips(b, kind, p, &[j], Some(mask));
+    });
+}
+
+/// All blocks of the inner dimension for the strips of columns that begin there.
+fn strips(b: &mut Builder<'_>, kind: Kind, p: &Problem, firsts: &[Value], mask: Option<Value>) {
+    let strips: Vec<Strip> =
+        firsts.iter().map(|&first| Strip { columns: columns(b, kind, p, first), first, mask }).collect();
+    let zero = b.index(0);
+    b.for_each(zero, p.k, KC, |b, k0| {
+        let block = block(b, p, k0);
+        rows(b, kind, p, &block, &strips);
     });
 }
 
@@ -65,12 +84,12 @@ fn columns(b: &mut Builder<'_>, kind: Kind, p: &Problem, first: Value) -> Vec<Va
 
 /// One block of the inner dimension for all rows together, or row by row where their number is not known: the code for each that there
 /// may be would take longer to compile than it saves.
-fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip) {
+fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strips: &[Strip]) {
     let zero = b.index(0);
     if let Way::FewDots(Some(count)) = kind.known.way {
-        return sums(b, kind, p, block, strip, zero, count);
+        return sums(b, kind, p, block, strips, zero, count);
     }
-    b.for_each(zero, p.m, 1, |b, row| sums(b, kind, p, block, strip, row, 1));
+    b.for_each(zero, p.m, 1, |b, row| sums(b, kind, p, block, strips, row, 1));
 }
 
 /// How many bytes ahead to fetch: the same part of columns some strips further, where columns are short; otherwise what comes
@@ -84,60 +103,71 @@ fn ahead(b: &mut Builder<'_>, kind: Kind, p: &Problem) -> Value {
 }
 
 /// `count` rows from `first` on.
-fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip, first: Value, count: i64) {
+fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strips: &[Strip], first: Value, count: i64) {
     let (zero, one, lanes) = (b.index(0), b.index(1), b.index(b.lanes() as i64));
     let rows = super::offsets(b, first, count);
     let lines: Vec<Value> = rows.iter().map(|&row| element(b, kind.a.elem, p.a, p.a_strides, row, block.k0)).collect();
-    let none = vec![b.constant(Type::Vector(kind.acc), 0); count as usize];
+    let none = vec![b.constant(Type::Vector(kind.acc), 0); strips.len() * rows.len()];
     let rest = b.urem(block.depth, lanes);
     let whole = b.sub(block.depth, rest);
-    let add = |b: &mut Builder<'_>, k: Value, step: Value, sums: &mut [Value]| {
-        let along = b.mul(k, p.a_strides[1]);
-        for (sum, &line) in sums.iter_mut().zip(&lines) {
-            let x = b.load(Type::Scalar(kind.a.elem), line, along);
-            let x = kind.a.widen(b, kind.acc, x);
-            let x = b.splat(x);
-            *sum = kernel::mul_add(b, kind.acc, x, step, *sum);
-        }
-    };
     let ahead = ahead(b, kind, p);
     let totals = b.for_loop(zero, whole, lanes, &none, |b, k, sums| {
         let at = b.add(block.k0, k);
         let bytes = b.index(kind.b.elem.bytes() as i64);
         let offset = b.mul(at, bytes);
         let offset = b.add(offset, ahead);
-        strip.columns.iter().for_each(|&column| b.prefetch(column, offset));
-        let square: Vec<Value> =
-            strip.columns.iter().map(|&column| kind.b.load(b, kind.acc, column, at, None, None)).collect();
         let mut sums = sums.to_vec();
-        for (s, step) in b.transpose(&square).into_iter().enumerate() {
-            let offset = b.index(s as i64);
-            let k = b.add(k, offset);
-            add(b, k, step, &mut sums);
+        for (strip, sums) in strips.iter().zip(sums.chunks_mut(rows.len())) {
+            strip.columns.iter().for_each(|&column| b.prefetch(column, offset));
+            let square: Vec<Value> =
+                strip.columns.iter().map(|&column| kind.b.load(b, kind.acc, column, at, None, None)).collect();
+            for (s, step) in b.transpose(&square).into_iter().enumerate() {
+                let offset = b.index(s as i64);
+                let k = b.add(k, offset);
+                add(b, kind, p, &lines, k, step, sums);
+            }
         }
         sums
     });
     // The last steps, one at a time: an element of each column.
     let totals = b.for_loop(whole, block.depth, one, &totals, |b, k, sums| {
         let at = b.add(block.k0, k);
-        let base = strip.columns[0];
-        let step = kind.b.load(b, kind.acc, base, at, Some(p.b_strides[1]), strip.mask);
         let mut sums = sums.to_vec();
-        add(b, k, step, &mut sums);
+        for (strip, sums) in strips.iter().zip(sums.chunks_mut(rows.len())) {
+            let step = kind.b.load(b, kind.acc, strip.columns[0], at, Some(p.b_strides[1]), strip.mask);
+            add(b, kind, p, &lines, k, step, sums);
+        }
         sums
     });
-    for (&row, &total) in rows.iter().zip(&totals) {
-        let c = element(b, kind.acc, p.c, [p.c_stride, one], row, strip.first);
-        let init = element(b, kind.acc, block.init, [block.init_stride, one], row, strip.first);
-        let adds = b.cmp(Cmp::Ne, block.adds, zero);
-        let value = b.if_else(
-            adds,
-            |b| {
-                let old = b.load_vec(kind.acc, init, zero, None, strip.mask);
-                vec![b.add(old, total)]
-            },
-            |_| vec![total],
-        );
-        b.store_vec(value[0], c, zero, None, strip.mask);
+    for (strip, totals) in strips.iter().zip(totals.chunks(rows.len())) {
+        rows.iter().zip(totals).for_each(|(&row, &total)| finish(b, kind, p, block, strip, row, total));
     }
+}
+
+/// Step k of some columns times the element of each row of A.
+fn add(b: &mut Builder<'_>, kind: Kind, p: &Problem, lines: &[Value], k: Value, step: Value, sums: &mut [Value]) {
+    let along = b.mul(k, p.a_strides[1]);
+    for (sum, &line) in sums.iter_mut().zip(lines) {
+        let x = b.load(Type::Scalar(kind.a.elem), line, along);
+        let x = kind.a.widen(b, kind.acc, x);
+        let x = b.splat(x);
+        *sum = kernel::mul_add(b, kind.acc, x, step, *sum);
+    }
+}
+
+/// Adds the initial values, where there are some, and stores.
+fn finish(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &Strip, row: Value, total: Value) {
+    let (zero, one) = (b.index(0), b.index(1));
+    let c = element(b, kind.acc, p.c, [p.c_stride, one], row, strip.first);
+    let init = element(b, kind.acc, block.init, [block.init_stride, one], row, strip.first);
+    let adds = b.cmp(Cmp::Ne, block.adds, zero);
+    let value = b.if_else(
+        adds,
+        |b| {
+            let old = b.load_vec(kind.acc, init, zero, None, strip.mask);
+            vec![b.add(old, total)]
+        },
+        |_| vec![total],
+    );
+    b.store_vec(value[0], c, zero, None, strip.mask);
 }
