@@ -1,6 +1,6 @@
 //! Attention without the matrix of scores: keys and values pass by in blocks, while running maxima and sums are carried.
 
-use super::inline::{attend, attended};
+use super::inline::{attend, attend_to_all, attended};
 use crate::prelude::*;
 
 /// Attention of `q`, `[B, H, S, D]`, to `k` and `v`, `[B, G, L, D]`, of one float type: each of the G heads of keys serves H / G
@@ -48,7 +48,16 @@ pub fn attention<T: Element>(
         let mut maxima = Tile::full([BQ, 1], f32::MIN);
         let mut sums = Tile::zeros([BQ, 1]);
         let mut acc = Tile::zeros([BQ, D]);
-        for j in range(0, end, BK) {
+        // Blocks that every query of the tile sees in full need neither masks nor valid extents.
+        let seen = if CAUSAL == 1 { (position + 1).max(0) } else { length };
+        let whole = seen / BK * BK;
+        for j in range(0, whole, BK) {
+            let keys = k.at(b).at(g).tile([j, 0], [BK, D]);
+            let values = v.at(b).at(g).tile([j, 0], [BK, D]);
+            let scores = matmul(queries, keys.t()).cast::<f32>() * scale;
+            (maxima, sums, acc) = attend_to_all(maxima, sums, acc, scores, values);
+        }
+        for j in range(whole, end, BK) {
             let valid = BK.min(length - j);
             let keys = k.at(b).at(g).tile([j, 0], [BK, D]).set_valid([valid, D]);
             let values = v.at(b).at(g).tile([j, 0], [BK, D]).set_valid([valid, D]);

@@ -105,6 +105,42 @@ pub fn attend<T: Element>(
 ) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
     let highest = maxima.max(scores.row_max());
     let weights = select(scores.le(f32::MIN), 0.0, (scores - highest).exp());
+    carried(maxima, highest, sums, acc, weights, values)
+}
+
+/// [`attend`] to a block of which nothing is masked: what that is for is not asked of each score.
+///
+/// ```
+/// use pypto::kernels::inline::{attend_to_all, attended};
+/// use pypto::prelude::*;
+///
+/// let (maxima, sums, acc) = (Tile::full([1, 1], f32::MIN), Tile::zeros([1, 1]), Tile::zeros([1, 2]));
+/// let (scores, values) = (Tile::zeros([1, 4]), Tile::full([4, 2], 3.0f32));
+/// let (_, sums, acc) = attend_to_all(maxima, sums, acc, scores, values);
+/// assert_eq!(attended(sums, acc).to_vec(), [3.0, 3.0]);
+/// ```
+#[pypto::function(inline)]
+pub fn attend_to_all<T: Element>(
+    maxima: Tile<f32>,
+    sums: Tile<f32>,
+    acc: Tile<f32>,
+    scores: Tile<f32>,
+    values: Tile<T>,
+) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
+    let highest = maxima.max(scores.row_max());
+    carried(maxima, highest, sums, acc, (scores - highest).exp(), values)
+}
+
+/// The sums of a running softmax with the maxima before and after a block, and the weights of the block.
+#[pypto::function(inline)]
+fn carried<T: Element>(
+    maxima: Tile<f32>,
+    highest: Tile<f32>,
+    sums: Tile<f32>,
+    acc: Tile<f32>,
+    weights: Tile<f32>,
+    values: Tile<T>,
+) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
     let correction = (maxima - highest).exp();
     let sums = sums * correction + weights.row_sum();
     let acc = acc * correction + matmul(weights.cast::<T>(), values).cast::<f32>();
