@@ -10,8 +10,8 @@ use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
 /// Most rows that are done this way: their sums stay in registers.
 pub(super) const MOST: i64 = 4;
 
-/// Strips of short columns that are fetched ahead.
-const STRIPS: i64 = 4;
+/// Short columns that are fetched ahead.
+const COLUMNS: i64 = 32;
 /// Strips that one row takes side by side: the sums of one are a chain of operations that wait for each other.
 const TOGETHER: i64 = 2;
 /// Elements of a long column that are fetched ahead.
@@ -92,10 +92,10 @@ fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strips: &[S
     b.for_each(zero, p.m, 1, |b, row| sums(b, kind, p, block, strips, row, 1));
 }
 
-/// How many bytes ahead to fetch: the same part of columns some strips further, where columns are short; otherwise what comes
+/// How many bytes ahead to fetch: the same part of columns further on, where columns are short; otherwise what comes
 /// in the same columns. So many streams are more than the processor follows by itself.
 fn ahead(b: &mut Builder<'_>, kind: Kind, p: &Problem) -> Value {
-    let (short, columns, further) = (b.index(KC), b.index(STRIPS * b.lanes() as i64), b.index(FURTHER));
+    let (short, columns, further) = (b.index(KC), b.index(COLUMNS), b.index(FURTHER));
     let is_short = b.cmp(Cmp::Le, p.k, short);
     let across = b.mul(columns, p.b_strides[1]);
     let (along, bytes) = (b.select(is_short, across, further), b.index(kind.b.elem.bytes() as i64));

@@ -13,6 +13,9 @@ pub(super) const STEPS: i64 = 8;
 const COLUMNS: i64 = 512;
 /// Most rows of C for which a block has twice as many.
 const LOW: i64 = 4;
+/// Columns of a block for one row: stretches of B so long that the processor sees by itself what comes, and fetching ahead is in its
+/// way. The sums take 16 KiB.
+const LONG: i64 = 4096;
 
 /// What is done together: the factors of so many steps and rows stay in registers while the columns pass.
 #[derive(Clone, Copy)]
@@ -26,7 +29,7 @@ impl Shape {
     fn of(target: Target, rows: Option<i64>) -> Shape {
         let columns = if rows.is_some_and(|rows| rows <= LOW) { 2 * COLUMNS } else { COLUMNS };
         if rows == Some(1) {
-            return Shape { steps: STEPS, rows: 1, columns };
+            return Shape { steps: STEPS, rows: 1, columns: LONG };
         }
         Shape { steps: STEPS / 2, rows: if target.registers < 32 { 2 } else { 4 }, columns }
     }
@@ -160,7 +163,7 @@ fn group(
             factors.push(b.splat(x));
         }
     }
-    let next = if fetches { following(b, kind, p, strip, &lines) } else { Vec::new() };
+    let next = if fetches && strip.shape.columns < LONG { following(b, kind, p, strip, &lines) } else { Vec::new() };
     let zero = b.index(0);
     let body = |b: &mut Builder<'_>, j: Value, tail: Tail| {
         let line: Vec<Value> = lines.iter().map(|&line| kind.b.load(b, kind.acc, line, j, None, tail.mask())).collect();

@@ -18,7 +18,7 @@ mod pack;
 mod tests;
 
 use super::cpu::Target;
-use super::lir::{Builder, Cmp, Elem, Tail, Type, Value};
+use super::lir::{Bin, Builder, Cmp, Elem, Op, Tail, Type, Value};
 use pack::Layout;
 
 /// Length of a block of the inner dimension.
@@ -173,8 +173,9 @@ impl Known {
             _ if few_dots::fits(layout) => Some((few_dots::MOST, Way::FewDots(rows))),
             _ => None,
         };
+        let may_be_few = |most: i64| rows.map_or_else(|| !is_rest(b, gemm.m, most), |rows| rows <= most);
         Known {
-            way: few.filter(|(most, _)| rows.is_none_or(|rows| rows <= *most)).map_or(Way::Blocked, |(_, way)| way),
+            way: few.filter(|(most, _)| may_be_few(*most)).map_or(Way::Blocked, |(_, way)| way),
             whole_rows: is_multiple(gemm.m, target.mr),
             whole_columns: is_multiple(gemm.n, target.nr()),
             whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
@@ -193,6 +194,14 @@ impl Known {
         let rows = flag(self.whole_rows && self.way == Way::Blocked, "_m");
         format!("{way}{rows}{}{}", flag(self.whole_columns, "_n"), flag(self.whole_depth, "_k"))
     }
+}
+
+/// Whether an extent is what is left of a known one, at most a block of more than `most`: it is few in the last block at most.
+fn is_rest(b: &Builder<'_>, extent: Value, most: i64) -> bool {
+    let Some((Op::Bin(Bin::Min), &[x, y])) = b.definition(extent) else { return false };
+    let is_long = |value| b.as_const(value).is_some_and(|n| n > most);
+    let is_left = |value| matches!(b.definition(value), Some((Op::Bin(Bin::Sub), &[whole, _])) if is_long(whole));
+    is_long(x) && is_left(y) || is_long(y) && is_left(x)
 }
 
 /// Writes the product. Where its extents vary and the largest would be done in place, as in a loop over blocks of which the last may be

@@ -131,6 +131,12 @@ impl<'m> Builder<'m> {
         (!elem.is_float()).then(|| super::fold::signed(elem, bits))
     }
 
+    /// How a value was computed, where that was in a block that is still open.
+    pub fn definition(&self, value: Value) -> Option<(&Op, &[Value])> {
+        let made = self.levels.iter().rev().flat_map(|level| level.insts.iter().rev());
+        made.filter(|inst| inst.results == [value]).map(|inst| (&inst.op, inst.args.as_slice())).next()
+    }
+
     /// A constant of any type from its bit pattern (of one element).
     pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
         let bits = truncate(ty.elem().unwrap_or(Elem::I64), bits);
