@@ -12,13 +12,15 @@ mod few_dots;
 mod few_rows;
 mod in_place;
 mod kernel;
+mod known;
 mod pack;
 
 #[cfg(test)]
 mod tests;
 
 use super::cpu::Target;
-use super::lir::{Bin, Builder, Cmp, Elem, Op, Tail, Type, Value};
+use super::lir::{Builder, Cmp, Elem, Tail, Type, Value};
+use known::{Known, Way};
 use pack::Layout;
 
 /// Length of a block of the inner dimension.
@@ -137,71 +139,6 @@ struct Kind {
     b: Layout,
     acc: Elem,
     known: Known,
-}
-
-/// What is known of the sizes where the function is written: what they do not need is left out, since most of the time of a compilation
-/// goes into code that never runs.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    way: Way,
-    /// The rows are a multiple of MR, and there are some.
-    whole_rows: bool,
-    /// The columns are a multiple of NR, and there are some.
-    whole_columns: bool,
-    /// There are steps of the inner dimension, and a multiple of [`few_rows::STEPS`].
-    whole_depth: bool,
-}
-
-/// How a product is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Both factors are packed, block by block.
-    Blocked,
-    /// So few rows that packing B does not pay, and B has contiguous rows: how many there are, if that is known.
-    FewRows(Option<i64>),
-    /// The same with contiguous columns.
-    FewDots(Option<i64>),
-}
-
-impl Known {
-    fn of(b: &Builder<'_>, gemm: &Gemm, layout: Layout) -> Known {
-        let target = b.target();
-        let is_multiple = |value: Value, of: usize| b.as_const(value).is_some_and(|n| n > 0 && n % of as i64 == 0);
-        let rows = b.as_const(gemm.m);
-        let few = match layout {
-            _ if layout.is_row_contiguous() => Some((few_rows::MOST, Way::FewRows(rows))),
-            _ if few_dots::fits(layout) => Some((few_dots::MOST, Way::FewDots(rows))),
-            _ => None,
-        };
-        let may_be_few = |most: i64| rows.map_or_else(|| !is_rest(b, gemm.m, most), |rows| rows <= most);
-        Known {
-            way: few.filter(|(most, _)| may_be_few(*most)).map_or(Way::Blocked, |(_, way)| way),
-            whole_rows: is_multiple(gemm.m, target.mr),
-            whole_columns: is_multiple(gemm.n, target.nr()),
-            whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
-        }
-    }
-
-    /// The part of a function's name that says so.
-    fn name(self) -> String {
-        let rows = |rows: Option<i64>| rows.map_or("any".to_string(), |rows| rows.to_string());
-        let way = match self.way {
-            Way::Blocked => "blocked".to_string(),
-            Way::FewRows(count) => format!("rows_{}", rows(count)),
-            Way::FewDots(count) => format!("dots_{}", rows(count)),
-        };
-        let flag = |is_set: bool, text: &'static str| if is_set { text } else { "" };
-        let rows = flag(self.whole_rows && self.way == Way::Blocked, "_m");
-        format!("{way}{rows}{}{}", flag(self.whole_columns, "_n"), flag(self.whole_depth, "_k"))
-    }
-}
-
-/// Whether an extent is what is left of a known one, at most a block of more than `most`: it is few in the last block at most.
-fn is_rest(b: &Builder<'_>, extent: Value, most: i64) -> bool {
-    let Some((Op::Bin(Bin::Min), &[x, y])) = b.definition(extent) else { return false };
-    let is_long = |value| b.as_const(value).is_some_and(|n| n > most);
-    let is_left = |value| matches!(b.definition(value), Some((Op::Bin(Bin::Sub), &[whole, _])) if is_long(whole));
-    is_long(x) && is_left(y) || is_long(y) && is_left(x)
 }
 
 /// Writes the product. Where its extents vary and the largest would be done in place, as in a loop over blocks of which the last may be
