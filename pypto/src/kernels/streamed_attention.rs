@@ -48,12 +48,13 @@ pub fn attention<T: Element>(
         let mut maxima = Tile::full([BQ, 1], f32::MIN);
         let mut sums = Tile::zeros([BQ, 1]);
         let mut acc = Tile::zeros([BQ, D]);
-        // Blocks that every query of the tile sees in full need neither masks nor valid extents.
+        // Blocks that every query of the tile sees in full need no masks. That all of their keys count follows from `whole`, which no
+        // pass looks into: it is said.
         let seen = if CAUSAL == 1 { (position + 1).max(0) } else { length };
         let whole = seen / BK * BK;
         for j in range(0, whole, BK) {
-            let keys = k.at(b).at(g).tile([j, 0], [BK, D]);
-            let values = v.at(b).at(g).tile([j, 0], [BK, D]);
+            let keys = k.at(b).at(g).tile([j, 0], [BK, D]).set_valid([BK, D]);
+            let values = v.at(b).at(g).tile([j, 0], [BK, D]).set_valid([BK, D]);
             let scores = matmul(queries, keys.t()).cast::<f32>() * scale;
             (maxima, sums, acc) = attend_to_all(maxima, sums, acc, scores, values);
         }
