@@ -124,14 +124,10 @@ impl HostProgram {
     /// The arguments have the element types, ranks and extents that the program was compiled for, are contiguous, and
     /// nothing that is written shares memory with another argument.
     pub unsafe fn call(&self, arguments: &[Argument<'_>], execution: Execution<'_>) -> Result<(), Stop> {
-        if let Some(direct) = self.direct.get()
-            && execution.is_unobserved()
-        {
-            // SAFETY: the caller's promise; these are the kernels that it was made for.
-            return unsafe { direct.run(&self.kernels, arguments) }.map_err(Stop::Task);
-        }
         // SAFETY: the caller's promise.
-        unsafe { self.call_scheduled(arguments, execution) }
+        let direct = execution.is_unobserved().then(|| unsafe { self.call_directly(arguments) }).flatten();
+        // SAFETY: the same.
+        direct.unwrap_or_else(|| unsafe { self.call_scheduled(arguments, execution) })
     }
 
     /// As [`HostProgram::call`] of an unobserved call, where the program is one call of one kernel, and so short that it

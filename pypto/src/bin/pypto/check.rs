@@ -24,13 +24,19 @@ enum Format {
     Json,
 }
 
+/// `cargo test`, whatever fails.
+pub fn cargo_test() -> Command {
+    let cargo = pypto::config::environment::system_path("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["test", "--no-fail-fast"]);
+    command
+}
+
 /// Part of the names of the tests that `check(..)` makes.
 pub const TESTS: &str = "_lowers";
 
 pub fn run(arguments: Arguments) -> ExitCode {
-    let cargo = pypto::config::environment::system_path("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["test", "--no-fail-fast"]);
+    let mut command = cargo_test();
     if arguments.message_format == Format::Json {
         command.arg("--message-format=json").env("PYPTO_MESSAGE_FORMAT", "json").stdout(Stdio::piped());
     }

@@ -1,13 +1,13 @@
 //! `pypto warm`.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{ExitCode, Output, Stdio};
 
 use clap::Args;
-use pypto::config::environment::{Environment, system_path};
+use pypto::config::environment::Environment;
 use pypto::jit::warmed::{WarmState, Warmed};
 
-use super::check::TESTS;
+use super::check::{TESTS, cargo_test};
 use super::{complain, print};
 
 #[derive(Args)]
@@ -75,9 +75,8 @@ impl Drop for Journal {
 
 /// Runs the tests; what they say beside the journal is kept for the case that it tells nothing.
 fn tests(options: &[String], journal: &Path) -> Result<Output, Refusal> {
-    let cargo = system_path("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["test", "--no-fail-fast"]).args(options).arg(TESTS);
+    let mut command = cargo_test();
+    command.args(options).arg(TESTS);
     command.env("PYPTO_WARM", journal).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let child = command.spawn().map_err(|error| (3, format!("`cargo test` cannot be started: {error}")))?;
     child.wait_with_output().map_err(|error| (3, format!("`cargo test` was lost: {error}")))

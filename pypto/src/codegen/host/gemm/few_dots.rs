@@ -4,7 +4,7 @@
 //! the sums keep their order; packing B would write and read every element once more.
 
 use super::pack::{Layout, Order};
-use super::{Block, KC, Kind, Problem, Way, block, element, kernel};
+use super::{Block, KC, Kind, Problem, block, element, kernel};
 use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
 
 /// Most rows that are done this way: their sums stay in registers.
@@ -24,11 +24,11 @@ pub(super) fn fits(right: Layout) -> bool {
 
 /// Writes the product of at most [`MOST`] rows.
 pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
-    if kind.known.way == Way::FewDots(Some(0)) {
+    if kind.known.rows() == Some(0) {
         return;
     }
     let (zero, lanes) = (b.index(0), b.lanes() as i64);
-    let together = if kind.known.way == Way::FewDots(Some(1)) { TOGETHER } else { 1 };
+    let together = if kind.known.rows() == Some(1) { TOGETHER } else { 1 };
     let width = b.index(together * lanes);
     let rest = b.urem(p.n, width);
     let whole = b.sub(p.n, rest);
@@ -86,7 +86,7 @@ fn columns(b: &mut Builder<'_>, kind: Kind, p: &Problem, first: Value) -> Vec<Va
 /// may be would take longer to compile than it saves.
 fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strips: &[Strip]) {
     let zero = b.index(0);
-    if let Way::FewDots(Some(count)) = kind.known.way {
+    if let Some(count) = kind.known.rows() {
         return sums(b, kind, p, block, strips, zero, count);
     }
     b.for_each(zero, p.m, 1, |b, row| sums(b, kind, p, block, strips, row, 1));
@@ -160,14 +160,5 @@ fn finish(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &S
     let (zero, one) = (b.index(0), b.index(1));
     let c = element(b, kind.acc, p.c, [p.c_stride, one], row, strip.first);
     let init = element(b, kind.acc, block.init, [block.init_stride, one], row, strip.first);
-    let adds = b.cmp(Cmp::Ne, block.adds, zero);
-    let value = b.if_else(
-        adds,
-        |b| {
-            let old = b.load_vec(kind.acc, init, zero, None, strip.mask);
-            vec![b.add(old, total)]
-        },
-        |_| vec![total],
-    );
-    b.store_vec(value[0], c, zero, None, strip.mask);
+    kernel::merge(b, kind.acc, [c, init], zero, total, block.adds, strip.mask);
 }

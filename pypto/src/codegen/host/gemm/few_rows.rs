@@ -1,7 +1,7 @@
 //! Products with few rows: B is read where it lies and once, some of its rows at a time for all rows of C, whose sums stay in scratch rows
 //! that fit L1. Packing B would cost about as much as the multiplications.
 
-use super::{Block, Kind, Problem, Way, b_offset, block, kernel};
+use super::{Block, Kind, Problem, b_offset, block, kernel};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Tail, Type, Value};
 
@@ -43,8 +43,7 @@ pub(super) fn scratch_bytes(n: Option<usize>) -> usize {
 
 /// Writes the product, for any number of rows; rows of B must be contiguous.
 pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
-    let count = if let Way::FewRows(count) = kind.known.way { count } else { None };
-    let shape = Shape::of(b.target(), count);
+    let shape = Shape::of(b.target(), kind.known.rows());
     let zero = b.index(0);
     let offset = b.index(b_offset(b.target()));
     let sums = b.addr(p.scratch, Elem::F32, offset);
@@ -54,7 +53,7 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
         let distance = super::pack::padded(b, columns);
         b.for_each(zero, p.k, super::KC, |b, k0| {
             let block = block(b, p, k0);
-            let strip = Strip { shape, count, j0, columns, distance, sums, depth: block.depth };
+            let strip = Strip { shape, j0, columns, distance, sums, depth: block.depth };
             clear(b, kind, p, &strip);
             accumulate(b, kind, p, &block, &strip);
             b.for_each(zero, p.m, 1, |b, i| merge(b, kind, p, &block, &strip, i));
@@ -65,8 +64,6 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
 /// One block of the columns and of the inner dimension.
 struct Strip {
     shape: Shape,
-    /// Rows of C, where they are known.
-    count: Option<i64>,
     j0: Value,
     columns: Value,
     /// From one row of sums to the next.
@@ -124,7 +121,7 @@ struct Steps<'a> {
 /// These steps for all rows; the first rows fetch what comes next.
 fn rows(b: &mut Builder<'_>, kind: Kind, p: &Problem, strip: &Strip, steps: &Steps<'_>) {
     let together = strip.shape.rows;
-    if let Some(count) = strip.count {
+    if let Some(count) = kind.known.rows() {
         return (0..count).step_by(together as usize).for_each(|first| {
             let row = b.index(first);
             group(b, kind, p, strip, steps, row, together.min(count - first), first == 0);

@@ -204,18 +204,31 @@ pub(super) fn merge_row(
     let zero = b.index(0);
     super::columns(b, kind, zero, columns, |b, j, tail| {
         let sum = b.load_vec(kind.acc, sums, j, None, tail.mask());
-        let zero = b.index(0);
-        let adds = b.cmp(Cmp::Ne, adds, zero);
-        let value = b.if_else(
-            adds,
-            |b| {
-                let old = b.load_vec(kind.acc, init, j, None, tail.mask());
-                vec![b.add(old, sum)]
-            },
-            |_| vec![sum],
-        );
-        b.store_vec(value[0], c, j, None, tail.mask());
+        merge(b, kind.acc, [c, init], j, sum, adds, tail.mask());
     });
+}
+
+/// A vector of [`merge_row`]: element j of C and of the initial value on.
+pub(super) fn merge(
+    b: &mut Builder<'_>,
+    acc: Elem,
+    [c, init]: [Value; 2],
+    j: Value,
+    sum: Value,
+    adds: Value,
+    mask: Option<Value>,
+) {
+    let zero = b.index(0);
+    let adds = b.cmp(Cmp::Ne, adds, zero);
+    let value = b.if_else(
+        adds,
+        |b| {
+            let old = b.load_vec(acc, init, j, None, mask);
+            vec![b.add(old, sum)]
+        },
+        |_| vec![sum],
+    );
+    b.store_vec(value[0], c, j, None, mask);
 }
 
 /// The product over an empty inner dimension: the initial value, or zeros.

@@ -47,6 +47,14 @@ impl Known {
         }
     }
 
+    /// The rows of a product that has few, where their number is known.
+    pub(super) fn rows(self) -> Option<i64> {
+        match self.way {
+            Way::Blocked => None,
+            Way::FewRows(rows) | Way::FewDots(rows) => rows,
+        }
+    }
+
     /// The part of a function's name that says so.
     pub(super) fn name(self) -> String {
         let rows = |rows: Option<i64>| rows.map_or("any".to_string(), |rows| rows.to_string());

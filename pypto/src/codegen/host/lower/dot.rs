@@ -33,9 +33,11 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
     let (left, right) = if op.kind == OpKind::MatmulAcc { (1, 2) } else { (0, 1) };
     let (x, y) = (op.operands[left], op.operands[right]);
     let (turn_x, turn_y) = (op.attrs.flag(AttrKey::TransposeA), op.attrs.flag(AttrKey::TransposeB));
-    let (inner_x, inner_y) = (last_but(l, x, !turn_x), last_but(l, y, turn_y));
-    let mut extents = extents(l, b, op, inner_x, inner_y);
-    extents.most[2] = inner_extent(l, x, !turn_x).zip(inner_extent(l, y, turn_y)).map(|(x, y)| x.min(y));
+    let (of_x, of_y) = (l.tile_type(x), l.tile_type(y));
+    let (inner_x, inner_y) = (last_but(&of_x.valid, !turn_x), last_but(&of_y.valid, turn_y));
+    let [most_x, most_y] = [last_but(&of_x.dims, !turn_x), last_but(&of_y.dims, turn_y)].map(Extent::constant);
+    let most = most_x.zip(most_y).map(|(x, y)| x.min(y));
+    let extents = extents(l, b, op, [inner_x, inner_y], most);
     let (Some(x), Some(y)) = (matrix(l, b, state, x, turn_x), matrix(l, b, state, y, turn_y)) else {
         return l.unsupported(op.loc, "a matrix that is not known here");
     };
@@ -54,25 +56,19 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
     l.release(&scratch);
 }
 
-/// Valid extent of the last dimension, or of the one before it.
-fn last_but(l: &Lowering<'_>, value: ValueId, last: bool) -> Extent {
-    let valid = &l.tile_type(value).valid;
-    valid[valid.len() - if last { 1 } else { 2 }]
+/// The last extent, or the one before it.
+fn last_but(extents: &[Extent], last: bool) -> Extent {
+    extents[extents.len() - if last { 1 } else { 2 }]
 }
 
-/// Physical extent of that dimension, where it is known.
-fn inner_extent(l: &Lowering<'_>, value: ValueId, last: bool) -> Option<i64> {
-    let dims = &l.tile_type(value).dims;
-    dims[dims.len() - if last { 1 } else { 2 }].constant()
-}
-
-fn extents(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, inner_x: Extent, inner_y: Extent) -> Extents {
+/// `inner` are the inner valid extents of both factors, `most` is the largest that they can be.
+fn extents(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, inner: [Extent; 2], most: Option<i64>) -> Extents {
     let valid = l.extents(b, &l.tile_type(op.result()).valid);
-    let (kx, ky) = (l.extent(b, inner_x), l.extent(b, inner_y));
+    let [kx, ky] = inner.map(|extent| l.extent(b, extent));
     let rank = valid.len();
     let batches = if rank == 3 { valid[0] } else { b.index(1) };
     let dims = &l.tile_type(op.result()).dims;
-    let most = [dims[rank - 2].constant(), dims[rank - 1].constant(), None];
+    let most = [dims[rank - 2].constant(), dims[rank - 1].constant(), most];
     Extents { batches, m: valid[rank - 2], n: valid[rank - 1], k: b.min(kx, ky), most }
 }
 

@@ -125,14 +125,12 @@ impl Walker<'_> {
     }
 
     fn float_euclid(&mut self, x: ValueId, y: ValueId, call: &MethodCall) -> Flow<ValueId> {
+        if call.name == "rem_euclid" {
+            return self.remainder_not_below_zero(x, y, call);
+        }
         let zero = self.number(0.0, x, call.loc)?;
         let rest = self.step(call, OpKind::Rem, &[x, y])?;
         let below = self.step(call, OpKind::CmpLt, &[rest, zero])?;
-        if call.name == "rem_euclid" {
-            let size = self.step(call, OpKind::Abs, &[y])?;
-            let raised = self.step(call, OpKind::Add, &[rest, size])?;
-            return self.step(call, OpKind::Select, &[below, raised, rest]);
-        }
         let quotient = self.step(call, OpKind::Div, &[x, y])?;
         let whole = self.step(call, OpKind::Trunc, &[quotient])?;
         let further = self.away_from(whole, y, call)?;
@@ -174,7 +172,7 @@ impl Walker<'_> {
         match call.name {
             "rem_euclid" if dtype.is_unsigned_integer() => self.step(call, OpKind::Rem, &[x, y]),
             "div_euclid" if dtype.is_unsigned_integer() => self.step(call, OpKind::Div, &[x, y]),
-            "rem_euclid" => self.integer_remainder(x, y, call),
+            "rem_euclid" => self.remainder_not_below_zero(x, y, call),
             "div_euclid" => {
                 let whole = self.step(call, OpKind::Div, &[x, y])?;
                 let (below, further) = (self.rest_below_zero(x, y, whole, call)?, self.away_from(whole, y, call)?);
@@ -184,7 +182,8 @@ impl Walker<'_> {
         }
     }
 
-    fn integer_remainder(&mut self, x: ValueId, y: ValueId, call: &MethodCall) -> Flow<ValueId> {
+    /// `rem_euclid` of signed numbers and floats.
+    fn remainder_not_below_zero(&mut self, x: ValueId, y: ValueId, call: &MethodCall) -> Flow<ValueId> {
         let (rest, zero) = (self.step(call, OpKind::Rem, &[x, y])?, self.number(0.0, x, call.loc)?);
         let below = self.step(call, OpKind::CmpLt, &[rest, zero])?;
         let size = self.step(call, OpKind::Abs, &[y])?;

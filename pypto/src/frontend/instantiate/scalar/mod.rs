@@ -120,10 +120,10 @@ impl Walker<'_> {
         let site = self.site(call.name, call.loc, &[]);
         let ordered = self.builder.binary(OpKind::CmpLe, least, most, call.loc);
         let ordered = self.check(ordered, &site)?;
-        if self.require(ordered, "the limits of `clamp` are the wrong way round", call.loc)? {
+        let title = "the limits of `clamp` are the wrong way round";
+        if self.require(ordered, title, call.loc)? {
             return Ok(());
         }
-        let title = "the limits of `clamp` are the wrong way round";
         Err(self.error(codes::PARAMETER_RANGE, call.loc, title, "the least is above the most"))
     }
 
