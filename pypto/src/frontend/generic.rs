@@ -352,6 +352,8 @@ pub enum ConstantValue {
     Bool(bool),
     /// A rounding mode, the argument of `cast_with`.
     Round(Round),
+    /// An element type, to compare with another.
+    DType(DType),
     Array(Vec<ConstantValue>),
     Tuple(Vec<ConstantValue>),
 }
@@ -360,7 +362,7 @@ pub enum ConstantValue {
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot use a constant of type `{Self}`",
     label = "named in a kernel",
-    note = "constants in kernels are integers, floats, `bool` and `Round`, arrays and tuples of them"
+    note = "constants in kernels are integers, floats, `bool`, `Round` and `DType`, arrays and tuples of them"
 )]
 pub trait IntoConstant {
     /// The constant as data.
@@ -427,6 +429,12 @@ tuple_constants! { (A a, B b) (A a, B b, C c) (A a, B b, C c, D d) }
 impl IntoConstant for Round {
     fn into_constant(self) -> ConstantValue {
         ConstantValue::Round(self)
+    }
+}
+
+impl IntoConstant for DType {
+    fn into_constant(self) -> ConstantValue {
+        ConstantValue::DType(self)
     }
 }
 

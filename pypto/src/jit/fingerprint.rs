@@ -104,6 +104,7 @@ impl Walk {
             ConstantValue::Float(x, dtype) => (dtype.name(), x.to_bits(), Vec::new()),
             ConstantValue::Bool(b) => ("bool", u64::from(b), Vec::new()),
             ConstantValue::Round(mode) => (mode.name(), 0, Vec::new()),
+            ConstantValue::DType(dtype) => (dtype.name(), 1, Vec::new()),
             ConstantValue::Array(parts) => ("array", parts.len() as u64, parts),
             ConstantValue::Tuple(parts) => ("tuple", parts.len() as u64, parts),
         };

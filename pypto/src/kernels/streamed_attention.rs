@@ -1,6 +1,6 @@
 //! Attention without the matrix of scores: keys and values pass by in blocks, while running maxima and sums are carried.
 
-use super::inline::{attend, attend_to_all, attended};
+use super::inline::{attend, attend_to_all, attended, scaled_queries, scaled_scores};
 use crate::prelude::*;
 
 /// Attention of `q`, `[B, H, S, D]`, to `k` and `v`, `[B, G, L, D]`, of one float type: each of the G heads of keys serves H / G
@@ -42,7 +42,7 @@ pub fn attention<T: Element>(
         let g = h / (H / G);
         let length = lengths.get([b]) as i64;
         assert!(length >= 0 && length <= L, "a length counts keys of a sequence");
-        let queries = q.at(b).at(h).tile([i, 0], [BQ, D]);
+        let queries = scaled_queries(q.at(b).at(h).tile([i, 0], [BQ, D]), scale);
         let position = length - S + i;
         let end = if CAUSAL == 1 { length.min(position + BQ) } else { length };
         let mut maxima = Tile::full([BQ, 1], f32::MIN);
@@ -55,14 +55,14 @@ pub fn attention<T: Element>(
         for j in range(0, whole, BK) {
             let keys = k.at(b).at(g).tile([j, 0], [BK, D]).set_valid([BK, D]);
             let values = v.at(b).at(g).tile([j, 0], [BK, D]).set_valid([BK, D]);
-            let scores = matmul(queries, keys.t()).cast::<f32>() * scale;
+            let scores = scaled_scores(queries, keys, scale);
             (maxima, sums, acc) = attend_to_all(maxima, sums, acc, scores, values);
         }
         for j in range(whole, end, BK) {
             let valid = BK.min(length - j);
             let keys = k.at(b).at(g).tile([j, 0], [BK, D]).set_valid([valid, D]);
             let values = v.at(b).at(g).tile([j, 0], [BK, D]).set_valid([valid, D]);
-            let mut scores = matmul(queries, keys.t()).cast::<f32>() * scale;
+            let mut scores = scaled_scores(queries, keys, scale);
             if CAUSAL == 1 {
                 let query = Tile::<i32>::iota([BQ, 1], 0, position as i32);
                 let key = Tile::<i32>::iota([1, BK], 1, j as i32);
@@ -112,7 +112,7 @@ pub fn paged_attention<T: Element>(
     for (b, g) in grid(B, G) {
         let length = lengths.get([b]) as i64;
         assert!(length >= 0 && length <= N * PAGE, "a length counts keys in the pages of a sequence");
-        let queries = q.at(b).tile([g * group, 0], [group, D]);
+        let queries = scaled_queries(q.at(b).tile([g * group, 0], [group, D]), scale);
         let mut maxima = Tile::full([group, 1], f32::MIN);
         let mut sums = Tile::zeros([group, 1]);
         let mut acc = Tile::zeros([group, D]);
@@ -122,7 +122,7 @@ pub fn paged_attention<T: Element>(
             let valid = PAGE.min(length - j);
             let keys = k.at(page).at(g).tile([0, 0], [PAGE, D]).set_valid([valid, D]);
             let values = v.at(page).at(g).tile([0, 0], [PAGE, D]).set_valid([valid, D]);
-            let scores = matmul(queries, keys.t()).cast::<f32>() * scale;
+            let scores = scaled_scores(queries, keys, scale);
             (maxima, sums, acc) = attend(maxima, sums, acc, scores, values);
         }
         o.at_mut(b).store([g * group, 0], attended(sums, acc).cast::<T>());

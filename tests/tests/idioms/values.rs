@@ -1,5 +1,6 @@
 //! Values: ascriptions, tuples, arrays, masks, casts, operators with tensors, views and scalars on either side.
 
+use pypto::ir::DType;
 use pypto::prelude::*;
 
 use crate::{check, f, finish, z};
@@ -292,6 +293,43 @@ fn bf16_math(
 ) {
     let t = x.cast::<f32>();
     y.set((t * 2.0).cast() + x * bf16::from_f32(0.5));
+}
+#[pypto::jit]
+fn element_types<T: Element>(
+    #[shape(M, N)] x: &Tensor<T, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<T, 2>,
+) {
+    let wide = T::DTYPE == f32::DTYPE;
+    let step = if wide { 1.5 } else { 0.5 };
+    let factor = match T::DTYPE {
+        DType::F16 => 2.0,
+        DType::BF16 if T::DTYPE != f32::DTYPE => 3.0,
+        _ => 4.0,
+    };
+    static_print!("{} is wide: {wide}", T::DTYPE);
+    y.set((x.cast::<f32>() * factor + step).cast::<T>());
+}
+#[test]
+fn element_types_are_told_apart_at_specialization() {
+    fn of<T: Element>(failures: &mut Vec<String>, expected: f32) {
+        let one = || Tensor::full([2, 3], 1.0f32).cast::<T>();
+        let (mut x, mut y) = (Tensor::<T, 2>::zeros([2, 3]), Tensor::<T, 2>::zeros([2, 3]));
+        x.set(one());
+        check!(failures, element_types::<T>, [&x], y = Tensor::<T, 2>::zeros([2, 3]));
+        element_types(&x, &mut y).unwrap();
+        let mut wide = Tensor::<f32, 2>::zeros([2, 3]);
+        wide.set(y.cast::<f32>());
+        assert_eq!(wide.to_vec(), [expected; 6]);
+        let text = element_types::<T>.lower(&(&x, &y)).unwrap().to_string();
+        assert!(!text.contains("if"), "{text}");
+    }
+    let mut failures = Vec::new();
+    of::<f32>(&mut failures, 5.5);
+    of::<f16>(&mut failures, 2.5);
+    of::<bf16>(&mut failures, 3.5);
+    finish(failures);
 }
 #[test]
 fn values_of_every_kind() {

@@ -58,7 +58,7 @@ const NAMES: &str = "
     Opaque Orchestration InCore AIC AIV Group Spmd Graph pl.jit pl.jit.host pl.jit.incore pl.jit.inline pl.jit.opaque
     pl.jit.extern pl.function pl.program pl.inline SubWorker pl.func_attr auto_scope strict_ssa external_source Level Role
     BOOL INT4 INT8 INT16 INT32 INT64 UINT4 UINT8 UINT16 UINT32 UINT64 FP16 BF16 FP32 FP4 FP8E4M3FN FP8E5M2 FP8E8M0 HF4 HF8
-    INDEX TASK_ID get_byte pl.const pl.Tensor pl.Tile pl.Scalar pl.Array pl.Tuple pld.DistributedTensor pl.Out pl.InOut
+    INDEX TASK_ID x.dtype get_byte pl.const pl.Tensor pl.Tile pl.Scalar pl.Array pl.Tuple pld.DistributedTensor pl.Out pl.InOut
     ND DN NZ MX_A_ZZ MX_B_NN pl.TensorView pl.TileView valid_shape PadValue pl.dynamic bind_dynamic pl.dim pl.MemRef
     Vec Mat Left Right Acc Bias pl.range pl.parallel pl.unroll pl.pipeline stage init_values pl.while_ pl.cond pl.yield_
     pl.at pl.spmd pl.cluster pl.split_aiv pl.scope pl.manual_scope pl.split cross_core_slot windowize name_hint

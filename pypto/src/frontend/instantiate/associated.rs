@@ -69,6 +69,7 @@ impl Walker<'_> {
                 let literal = if dtype == DType::Bool { Literal::Bool(n == 1) } else { Literal::Int(n) };
                 self.literal(literal, dtype, loc).map(Value::Scalar)
             }
+            (Some(dtype), "DTYPE") if args.is_empty() => Ok(Value::DType(dtype)),
             (Some(dtype), _) if !args.is_empty() => self.method_by_path(dtype, name, args, loc),
             _ => {
                 let title = format!("`{ty}::{}` is not available in kernels", name.name);

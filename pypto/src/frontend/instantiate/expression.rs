@@ -93,6 +93,7 @@ impl Walker<'_> {
             ConstantValue::Float(x, dtype) => (Literal::Float(x), dtype),
             ConstantValue::Bool(b) => (Literal::Bool(b), DType::Bool),
             ConstantValue::Round(round) => return Ok(Value::Round(round)),
+            ConstantValue::DType(dtype) => return Ok(Value::DType(dtype)),
             ConstantValue::Array(parts) => return Ok(Value::Array(self.constants(parts, loc)?)),
             ConstantValue::Tuple(parts) => return Ok(Value::Tuple(self.constants(parts, loc)?)),
         };

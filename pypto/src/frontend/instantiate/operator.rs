@@ -85,6 +85,10 @@ impl Walker<'_> {
 
     /// `a op b` on evaluated operands; also of compound assignments.
     pub fn binary_values(&mut self, op: BinaryOp, a: &Operand, b: &Operand, loc: Loc) -> Flow<Value> {
+        if let (&Value::DType(x), &Value::DType(y), BinaryOp::Eq | BinaryOp::Ne) = (&a.value, &b.value, op) {
+            let same = Literal::Bool((x == y) == (op == BinaryOp::Eq));
+            return self.literal(same, DType::Bool, loc).map(Value::Scalar);
+        }
         if let (Some(x), Some(y)) = (bare_literal(&a.value), bare_literal(&b.value)) {
             return self.literals(op, x, y, loc);
         }

@@ -42,7 +42,7 @@ impl Walker<'_> {
     /// Whether `shown` shows the value itself.
     fn is_known(&self, value: &Value) -> bool {
         match value {
-            Value::Int(_) | Value::Float(_) | Value::Round(_) => true,
+            Value::Int(_) | Value::Float(_) | Value::Round(_) | Value::DType(_) => true,
             Value::Scalar(v) => self.builder.literal(*v).is_some(),
             Value::Tuple(parts) | Value::Array(parts) => parts.iter().all(|part| self.is_known(part)),
             _ => false,
@@ -104,6 +104,7 @@ impl Walker<'_> {
                 format!("{{ {} }}", fields.join(", "))
             }
             Value::Round(mode) => mode.name().to_owned(),
+            Value::DType(dtype) => dtype.name().to_owned(),
             other => other.kind().to_owned(),
         }
     }

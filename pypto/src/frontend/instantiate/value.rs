@@ -23,6 +23,8 @@ pub(super) enum Value {
     Struct(Rc<[(&'static str, Value)]>),
     Event(ValueId),
     Round(Round),
+    /// An element type: `T::DTYPE`.
+    DType(DType),
     /// A variable whose value is wrong; the reason has been reported.
     Poison,
 }
@@ -91,6 +93,7 @@ impl Value {
             Value::Struct(_) => "a struct",
             Value::Event(_) => "a task event",
             Value::Round(_) => "a rounding mode",
+            Value::DType(_) => "an element type",
             Value::Poison => "an erroneous value",
         }
     }

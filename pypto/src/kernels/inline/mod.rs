@@ -80,6 +80,20 @@ pub fn silu(x: Tile<f32>) -> Tile<f32> {
     x.lt(0.0).select(x * e, x) / (1.0 + e)
 }
 
+/// Queries for [`scaled_scores`]: those of f32 are scaled here, once for all keys. Scaled queries of a narrower type would be rounded
+/// once more, so there the scores are scaled.
+#[pypto::function(inline)]
+pub(super) fn scaled_queries<T: Element>(queries: Tile<T>, scale: f32) -> Tile<T> {
+    if T::DTYPE == f32::DTYPE { (queries.cast::<f32>() * scale).cast::<T>() } else { queries }
+}
+
+/// Scaled products of [`scaled_queries`], `[M, D]`, with keys, `[N, D]`: `[M, N]`.
+#[pypto::function(inline)]
+pub(super) fn scaled_scores<T: Element>(queries: Tile<T>, keys: Tile<T>, scale: f32) -> Tile<f32> {
+    let products = matmul(queries, keys.t()).cast::<f32>();
+    if T::DTYPE == f32::DTYPE { products } else { products * scale }
+}
+
 /// One step of attention with a running softmax: takes a block of scaled `scores`, `[M, N]`, and its `values`, `[N, D]`,
 /// into the running row maxima, `[M, 1]`, row sums, `[M, 1]`, and weighted sums, `[M, D]`, and gives those three back.
 /// Scores of `f32::MIN` and less are masked.
