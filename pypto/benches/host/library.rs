@@ -117,6 +117,14 @@ pub fn checks() -> Outcome {
             library::swiglu(&x, &x, &mut z).map(drop)
         })?,
     ];
+    for (rows, columns) in [(1 << 14, 16), (1 << 8, 11008)] {
+        let x = pattern([rows, columns]);
+        let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([rows, columns]));
+        let name = format!("swiglu, {rows} x {columns}");
+        lines.push(compared(&name, &mut || swiglu(&x, &x, &mut y).map(drop), &mut || {
+            library::swiglu(&x, &x, &mut z).map(drop)
+        })?);
+    }
     let (positions, heads, depth) = (ROWS / 4, 32, 128);
     let x = pattern([positions, heads, depth]);
     let (cos, sin) = (pattern([positions, depth / 2]), pattern([positions, depth / 2]));

@@ -1,7 +1,8 @@
 //! Activations, element by element. In a model they belong to the kernel that computes their operand: see
 //! [`inline`](super::inline).
 //!
-//! Tiles are wide and low: pieces of rows that lie apart in memory are a fifth slower than whole rows.
+//! Written for whole tensors: the compiler cuts them into blocks that suit their extents. Tiles of any one size are a tenth or more slower
+//! for some: many short rows want high ones, and pieces of long rows lie apart in memory.
 
 use super::inline;
 use crate::prelude::*;
@@ -15,16 +16,14 @@ use crate::prelude::*;
 /// assert_eq!(y.to_vec(), [100.0; 4]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 2, TN = 4096))]
+#[pypto::jit]
 pub fn gelu<T: Element>(
     #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
     #[out]
     #[shape(dyn M, dyn N)]
     y: &mut Tensor<T, 2>,
 ) {
-    for at in tiles([M, N], [TM, TN]) {
-        y.store(at, inline::gelu(x.load(at).cast::<f32>()).cast::<T>());
-    }
+    y.set(inline::gelu(x.load_all().cast::<f32>()).cast::<T>());
 }
 
 /// The GELU by hyperbolic tangent of each element, `[M, N]` of a float type; computed in f32. See [`inline::gelu_tanh`].
@@ -36,16 +35,14 @@ pub fn gelu<T: Element>(
 /// assert_eq!(y.to_vec(), [100.0; 4]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 2, TN = 4096))]
+#[pypto::jit]
 pub fn gelu_tanh<T: Element>(
     #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
     #[out]
     #[shape(dyn M, dyn N)]
     y: &mut Tensor<T, 2>,
 ) {
-    for at in tiles([M, N], [TM, TN]) {
-        y.store(at, inline::gelu_tanh(x.load(at).cast::<f32>()).cast::<T>());
-    }
+    y.set(inline::gelu_tanh(x.load_all().cast::<f32>()).cast::<T>());
 }
 
 /// `x * sigmoid(x)` of each element, `[M, N]` of a float type; computed in f32.
@@ -57,16 +54,14 @@ pub fn gelu_tanh<T: Element>(
 /// assert_eq!(y.to_vec(), [200.0; 4]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 2, TN = 4096))]
+#[pypto::jit]
 pub fn silu<T: Element>(
     #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
     #[out]
     #[shape(dyn M, dyn N)]
     y: &mut Tensor<T, 2>,
 ) {
-    for at in tiles([M, N], [TM, TN]) {
-        y.store(at, inline::silu(x.load(at).cast::<f32>()).cast::<T>());
-    }
+    y.set(inline::silu(x.load_all().cast::<f32>()).cast::<T>());
 }
 
 /// `gate * sigmoid(gate) * up` of each pair of elements, `[M, N]` of a float type; computed in f32.
@@ -78,7 +73,7 @@ pub fn silu<T: Element>(
 /// assert_eq!(y.to_vec(), [600.0; 4]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 2, TN = 4096))]
+#[pypto::jit]
 pub fn swiglu<T: Element>(
     #[shape(dyn M, dyn N)] gate: &Tensor<T, 2>,
     #[shape(dyn M, dyn N)] up: &Tensor<T, 2>,
@@ -86,8 +81,6 @@ pub fn swiglu<T: Element>(
     #[shape(dyn M, dyn N)]
     y: &mut Tensor<T, 2>,
 ) {
-    for at in tiles([M, N], [TM, TN]) {
-        let activated = inline::silu(gate.load(at).cast::<f32>());
-        y.store(at, (activated * up.load(at).cast::<f32>()).cast::<T>());
-    }
+    let activated = inline::silu(gate.load_all().cast::<f32>());
+    y.set((activated * up.cast::<f32>()).cast::<T>());
 }
