@@ -11,7 +11,7 @@ use super::session::{Form, Session, loc};
 pub const KINDS: &[OpKind] = &[OpKind::Matmul, OpKind::MatmulAcc, OpKind::MatmulBias];
 
 /// M, N, K.
-const SHAPES: [[i64; 3]; 10] = [
+const SHAPES: [[i64; 3]; 13] = [
     [0, 3, 4],
     [3, 0, 4],
     [3, 4, 0],
@@ -22,6 +22,9 @@ const SHAPES: [[i64; 3]; 10] = [
     [13, 67, 33],
     [3, 5, 257],
     [65, 63, 64],
+    [17, 35, 1],
+    [20, 33, 77],
+    [29, 70, 258],
 ];
 
 /// The operand, exchanged in memory where the operation reads it transposed.
@@ -65,8 +68,8 @@ fn products_of_matrices() {
 #[test]
 fn products_of_batches() {
     let mut failures = Failures::new();
-    for dtype in [DType::F32, DType::F16, DType::I8] {
-        for (batch, shape) in [(0, [2, 3, 4]), (1, [3, 5, 7]), (3, [5, 17, 9]), (2, [17, 5, 33])] {
+    for dtype in [DType::F32, DType::F16, DType::BF16, DType::I8] {
+        for (batch, shape) in [(0, [2, 3, 4]), (1, [3, 5, 7]), (3, [5, 17, 9]), (2, [17, 5, 33]), (2, [33, 35, 19])] {
             let mut session = Session::new(Form::Whole, [shape[0], shape[1]]);
             products(&mut session, dtype, Some(batch), shape);
             failures.extend(check(&format!("{dtype} {batch} x {shape:?}"), session));
@@ -80,7 +83,7 @@ fn products_of_batches() {
 fn products_of_partly_valid_tiles() {
     let mut failures = Failures::new();
     for dtype in OpKind::Matmul.info().dtypes.members() {
-        for [m, n, k] in [[1, 1, 1], [3, 5, 7], [13, 33, 31]] {
+        for [m, n, k] in [[1, 1, 1], [3, 5, 7], [13, 33, 31], [29, 37, 63]] {
             let mut session = Session::new(Form::Whole, [m, n]);
             let zero = session.b.index(0, loc());
             let (a, b) = (session.tensor(dtype, &[m, k], Fill::Tame), session.tensor(dtype, &[k, n], Fill::Tame));

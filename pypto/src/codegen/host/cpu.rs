@@ -33,6 +33,10 @@ pub struct Target {
     pub f16_conversion: bool,
     /// Rounding to integral in hardware (SSE4.1 `roundps` and its like).
     pub round: bool,
+    /// Products of pairs of 16-bit integers with their sum in hardware.
+    pub integer_pairs: bool,
+    /// Products of pairs of bf16, added to f32, in hardware: beyond what its family promises, see [`Target::host`].
+    pub bf16_pairs: bool,
     /// How tails are done.
     pub masks: MaskStrategy,
     /// Rows of the matrix-multiply micro-kernel.
@@ -51,6 +55,8 @@ impl Target {
             fma: false,
             f16_conversion: false,
             round: false,
+            integer_pairs: true,
+            bf16_pairs: false,
             masks: MaskStrategy::Scalarized,
             mr: 4,
             nr_vectors: 2,
@@ -63,6 +69,8 @@ impl Target {
                 fma: true,
                 f16_conversion: true,
                 round: true,
+                integer_pairs: true,
+                bf16_pairs: false,
                 masks: MaskStrategy::Masked,
                 mr: 12,
                 nr_vectors: 2,
@@ -74,6 +82,8 @@ impl Target {
                 fma: true,
                 f16_conversion: true,
                 round: true,
+                integer_pairs: true,
+                bf16_pairs: false,
                 masks: MaskStrategy::Masked,
                 mr: 6,
                 nr_vectors: 2,
@@ -85,18 +95,23 @@ impl Target {
                 fma: true,
                 f16_conversion: true,
                 round: true,
+                integer_pairs: false,
+                bf16_pairs: false,
                 masks: MaskStrategy::Scalarized,
                 mr: 6,
                 nr_vectors: 4,
             },
             Isa::Sse2 => sse2,
-            Isa::Generic => Target { isa, ..sse2 },
+            Isa::Generic => Target { isa, integer_pairs: false, ..sse2 },
         }
     }
 
-    /// The row that kernels of this process are compiled for: the best that this CPU can run, or the one that `PYPTO_ISA` names.
+    /// The row that kernels of this process are compiled for: the best that this CPU can run with all that it has, or the one that
+    /// `PYPTO_ISA` names. Only code of the best is compiled for the CPU itself, so only that may use more than the family.
     pub fn host() -> Target {
-        Target::of(Environment::process_or_default().isa.unwrap_or_else(Isa::of_this_cpu))
+        let own = Isa::of_this_cpu();
+        let isa = Environment::process_or_default().isa.unwrap_or(own);
+        Target { bf16_pairs: isa == own && isa == Isa::Avx512 && has_bf16_pairs(), ..Target::of(isa) }
     }
 
     /// Columns of the micro-kernel.
@@ -115,16 +130,42 @@ pub fn host_identity() -> &'static str {
 }
 
 #[cfg(target_arch = "x86_64")]
+fn has_bf16_pairs() -> bool {
+    is_x86_feature_detected!("avx512bf16")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_bf16_pairs() -> bool {
+    false
+}
+
+#[cfg(target_arch = "x86_64")]
 fn cpu_model() -> String {
     use std::arch::x86_64::__cpuid_count;
-    // Leaf 0 names the vendor, leaf 1 family, model, stepping and features (EBX holds the core number, so it is left out), leaf 7 features.
+    // Leaf 0 names the vendor, leaf 1 family, model, stepping and features (EBX holds the core number, so it is left out), leaf 7 features,
+    // of which there may be a second part: a machine without it says zero.
     let (vendor, family, features) = (__cpuid_count(0, 0), __cpuid_count(1, 0), __cpuid_count(7, 0));
+    let more = if features.eax > 0 { __cpuid_count(7, 1).eax } else { 0 };
     let words = [vendor.ebx, vendor.edx, vendor.ecx, family.eax, family.ecx, family.edx];
-    let words = words.into_iter().chain([features.ebx, features.ecx, features.edx]);
+    let words = words.into_iter().chain([features.ebx, features.ecx, features.edx, more]);
     words.map(|w| format!("{w:08x}")).collect::<Vec<_>>().join(".")
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 fn cpu_model() -> String {
     "generic".into()
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// Code that is stored must not meet a CPU without the instructions that it uses.
+    #[test]
+    fn what_goes_beyond_a_family_is_in_the_identity() {
+        const BF16: u32 = 1 << 5;
+        let more = host_identity().rsplit('.').next().and_then(|word| u32::from_str_radix(word, 16).ok()).unwrap();
+        assert!(more & BF16 != 0 || !Target::host().bf16_pairs);
+        assert!(Isa::ALL.iter().all(|&isa| !Target::of(isa).bf16_pairs));
+    }
 }

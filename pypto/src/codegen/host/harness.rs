@@ -13,7 +13,7 @@ pub(crate) fn runnable() -> Vec<Target> {
         Isa::Avx2 => vec![Isa::Avx2, Isa::Sse2],
         other => vec![other],
     };
-    isas.into_iter().map(Target::of).collect()
+    isas.into_iter().map(|isa| if isa == host.isa { host } else { Target::of(isa) }).collect()
 }
 
 /// Compiles and maps a module.

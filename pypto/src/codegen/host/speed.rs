@@ -70,6 +70,57 @@ fn peak() -> f64 {
     10_000.0 * 48.0 * 2.0 * target.lanes as f64 / time
 }
 
+/// Kernel `k` over a, b, c, m, n, k, with the second factor as it is or transposed.
+fn product(target: Target, elem: Elem, transposed: bool) -> Module {
+    let mut module = Module::new(target);
+    module.kernel("k", |b| {
+        let one = b.index(1);
+        let dims = [b.arg_i64(3), b.arg_i64(4), b.arg_i64(5)];
+        let operand =
+            |ptr, [row_stride, col_stride]: [_; 2]| Operand { ptr, elem, signed: true, row_stride, col_stride };
+        let a = operand(b.arg_ptr(0), [dims[2], one]);
+        let strides = if transposed { [one, dims[2]] } else { [dims[1], one] };
+        let bb = operand(b.arg_ptr(1), strides);
+        let (c, scratch) = (b.arg_ptr(2), b.scratch());
+        let [m, n, k] = dims;
+        emit(b, &Gemm { m, n, k, a, b: bb, c, c_stride: n, init: Init::Zero, scratch, most: [None; 3] });
+    });
+    module
+}
+
+/// Products of short types, in pairs of steps and in single ones.
+#[test]
+#[ignore = "a measurement"]
+fn narrow_gemm_rates() {
+    let target = Target::host();
+    let single = Target { bf16_pairs: false, integer_pairs: false, ..target };
+    let sizes = [64, 256, 1024];
+    for (target, elem) in
+        [Elem::F32, Elem::F16, Elem::BF16, Elem::I8].into_iter().flat_map(|elem| [(single, elem), (target, elem)])
+    {
+        for transposed in [false, true] {
+            let image = compile(&product(target, elem, transposed), &format!("gemm {elem}"));
+            let kernel = image.kernel("k").unwrap();
+            let mut scratch = vec![0u64; scratch_bytes(target, None, None) / 8 + 8];
+            for n in sizes {
+                let element: &[u8] = match elem {
+                    Elem::F32 => &[0, 0, 0x80, 0x3e],
+                    Elem::F16 => &[0, 0x34],
+                    Elem::BF16 => &[0x80, 0x3e],
+                    _ => &[3],
+                };
+                let (x, mut c) = (element.repeat(n * n), vec![0f32; n * n]);
+                let (x, size) = (x.as_ptr() as u64, n as u64);
+                let args = [x, x, c.as_mut_ptr() as u64, size, size, size];
+                let time = best(|| call(kernel, &args, &mut scratch));
+                let rate = 2.0 * (n * n * n) as f64 / time;
+                let pairs = target.integer_pairs;
+                println!("{elem} {n}, B^T {transposed}, pairs {pairs}: {:.1} G/s", rate * 1e-9);
+            }
+        }
+    }
+}
+
 #[test]
 #[ignore = "a measurement"]
 fn gemm_rates() {
@@ -77,24 +128,7 @@ fn gemm_rates() {
     let peak = peak();
     println!("peak {:.1} GF/s", peak * 1e-9);
     for transposed in [false, true] {
-        let mut module = Module::new(target);
-        module.kernel("k", |b| {
-            let one = b.index(1);
-            let dims = [b.arg_i64(3), b.arg_i64(4), b.arg_i64(5)];
-            let operand = |ptr, strides: [_; 2]| Operand {
-                ptr,
-                elem: Elem::F32,
-                signed: true,
-                row_stride: strides[0],
-                col_stride: strides[1],
-            };
-            let a = operand(b.arg_ptr(0), [dims[2], one]);
-            let strides = if transposed { [one, dims[2]] } else { [dims[1], one] };
-            let bb = operand(b.arg_ptr(1), strides);
-            let (c, scratch) = (b.arg_ptr(2), b.scratch());
-            let [m, n, k] = dims;
-            emit(b, &Gemm { m, n, k, a, b: bb, c, c_stride: n, init: Init::Zero, scratch, most: [None; 3] });
-        });
+        let module = product(target, Elem::F32, transposed);
         let image = compile(&module, if transposed { "gemm B^T" } else { "gemm" });
         let kernel = image.kernel("k").unwrap();
         let mut scratch = vec![0u64; scratch_bytes(target, None, None) / 8 + 8];

@@ -339,6 +339,36 @@ fn pairs_order_as_integers() {
     }
 }
 
+/// By an instruction and by arithmetic on the halves.
+#[test]
+fn pairs_are_multiplied_and_added() {
+    let words: Vec<u32> = (0..4096u32).map(|i| i.wrapping_mul(0x9e37_79b1) ^ 0x8000).chain([0x8000_8000; 8]).collect();
+    let halves = |word: u32| [word as u16 as i16, (word >> 16) as i16].map(i32::from);
+    let others: Vec<u32> = words.iter().rev().map(|word| word.rotate_left(7)).collect();
+    let brain = |bits: u16| f32::from_bits(u32::from(bits & 0x80ff | 0x3f00) << 16);
+    let normal: Vec<u32> = words.iter().map(|word| word & 0x80ff_80ff | 0x3f00_3f00).collect();
+    for target in runnable().into_iter().flat_map(|t| [t, Target { integer_pairs: false, bf16_pairs: false, ..t }]) {
+        let dot = map(target, Elem::I32, |b, x, z| b.pair_dot(x, z, x));
+        for (i, sum) in run_map::<u32, i32>(&dot, &words, &others).into_iter().enumerate() {
+            let ([x, y], [z, w]) = (halves(words[i]), halves(others[i]));
+            let want = (words[i] as i32).wrapping_add(x.wrapping_mul(z)).wrapping_add(y.wrapping_mul(w));
+            assert_eq!(sum, want, "{:#x} {:#x} on {}", words[i], others[i], target.isa.name());
+        }
+        if !target.fma {
+            continue;
+        }
+        let dot = map(target, Elem::I32, |b, x, z| {
+            let sum = b.vf32(0.37);
+            b.pair_dot(x, z, sum)
+        });
+        for (i, sum) in run_map::<u32, f32>(&dot, &normal, &normal).into_iter().enumerate() {
+            let [low, high] = [normal[i] as u16, (normal[i] >> 16) as u16].map(brain);
+            let want = low.mul_add(low, high.mul_add(high, 0.37));
+            assert_eq!(sum.to_bits(), want.to_bits(), "{:#x} on {}", normal[i], target.isa.name());
+        }
+    }
+}
+
 #[test]
 fn control_flow_and_helpers_with_results() {
     for target in runnable() {
@@ -394,6 +424,10 @@ fn every_target_compiles_every_operation() {
             let whole = b.convert(v, true, Elem::I8, true);
             let back = b.convert(whole, true, Elem::BF16, true);
             let back = b.widen(back);
+            let words = b.bitcast(back, Elem::I32);
+            let (back, words) = (b.pair_dot(words, words, back), b.pair_dot(words, words, words));
+            let words = b.bitcast(words, Elem::F32);
+            let back = b.add(back, words);
             b.convert(back, true, Elem::F16, true)
         });
         let text = super::compile::compile_assembly(&module).unwrap();

@@ -108,7 +108,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn fma_text(&mut self, shape: Type, names: &[String]) -> String {
+    pub(super) fn fma_text(&mut self, shape: Type, names: &[String]) -> String {
         let ty = self.ty(shape);
         if self.module.target.fma {
             let args = names.iter().map(|n| format!("{ty} {n}")).collect::<Vec<_>>();

@@ -54,7 +54,7 @@ fn strips(b: &mut Builder<'_>, kind: Kind, p: &Problem, firsts: &[Value], mask: 
         firsts.iter().map(|&first| Strip { columns: columns(b, kind, p, first), first, mask }).collect();
     let zero = b.index(0);
     b.for_each(zero, p.k, KC, |b, k0| {
-        let block = block(b, p, k0);
+        let block = block(b, kind, p, k0);
         rows(b, kind, p, &block, &strips);
     });
 }

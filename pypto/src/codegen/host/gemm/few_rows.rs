@@ -52,7 +52,7 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
         let columns = b.min(left, limit);
         let distance = super::pack::padded(b, columns);
         b.for_each(zero, p.k, super::KC, |b, k0| {
-            let block = block(b, p, k0);
+            let block = block(b, kind, p, k0);
             let strip = Strip { shape, j0, columns, distance, sums, depth: block.depth };
             clear(b, kind, p, &strip);
             accumulate(b, kind, p, &block, &strip);

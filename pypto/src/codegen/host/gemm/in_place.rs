@@ -6,6 +6,7 @@
 
 use super::kernel::{self, Tile};
 use super::pack::{self, Order};
+use super::pairs::Step;
 use super::{Gemm, I, KC, Kind, P, Problem};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Elem, Type, Value};
@@ -123,7 +124,8 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
                     let at = b.add(row, j);
                     b.addr(base, Elem::F32, at)
                 });
-                let tile = Tile { depth, a, b: panel, c, c_stride: p[7], init, init_stride: p[9], adds: p[10] };
+                let (c_stride, init_stride, adds, subnormal) = (p[7], p[9], p[10], None);
+                let tile = Tile { depth, a, b: panel, c, c_stride, init, init_stride, adds, subnormal };
                 call(b, kind.a.order(), height as usize, &tile, [p[2], stride_b]);
             });
             first += count * height;
@@ -147,8 +149,9 @@ fn call(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: 
     ];
     let name = format!("gemm_kernel_{}_{height}", if order == Order::Rows { "rows" } else { "columns" });
     b.call(&name, &[I, P, I, P, I, P, I, P, I, I], &[], &args, |b, p| {
-        let tile =
-            Tile { depth: p[0], a: p[1], b: p[3], c: p[5], c_stride: p[6], init: p[7], init_stride: p[8], adds: p[9] };
+        let (depth, a, right, subnormal) = (p[0], p[1], p[3], None);
+        let [c, c_stride, init, init_stride, adds] = [p[5], p[6], p[7], p[8], p[9]];
+        let tile = Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal };
         body(b, order, height, &tile, [p[2], p[4]]);
         Vec::new()
     });
@@ -175,7 +178,7 @@ fn body(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: 
                 row = b.add(row, strides[1]);
             }
             let source = b.addr(tile.b, Elem::F32, row);
-            kernel::update(b, Elem::F32, &mut sums, source, |b, r| {
+            kernel::update(b, Step::One(Elem::F32), &mut sums, source, |b, r| {
                 if order == Order::Rows {
                     let s = b.index(s);
                     let at = b.add(k, s);

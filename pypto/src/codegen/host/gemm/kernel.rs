@@ -2,6 +2,7 @@
 //!
 //! Packed A is a sequence of chunks of W steps: [chunk][row][W], so that packing copies whole vectors; packed B is [step][NR].
 
+use super::pairs::Step;
 use super::{I, Kind, P, Problem};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 
@@ -19,20 +20,38 @@ pub(super) struct Tile {
     pub init_stride: Value,
     /// 1 when the result is added to the initial value, 0 when it is stored as it is.
     pub adds: Value,
+    /// Whether a sum of bf16 may be subnormal, where that is not known to be so.
+    pub subnormal: Option<Value>,
 }
 
-/// Name of the micro-kernel's function for an accumulator type.
-pub(super) fn name(acc: Elem) -> String {
-    format!("gemm_kernel_{acc}")
+/// Name of the micro-kernel's function.
+pub(super) fn name(step: Step) -> String {
+    format!("gemm_kernel_{}", step.name())
 }
 
 /// Computes a whole tile.
-pub(super) fn call(b: &mut Builder<'_>, acc: Elem, tile: &Tile) {
+pub(super) fn call(b: &mut Builder<'_>, kind: Kind, tile: &Tile) {
+    match tile.subnormal {
+        Some(subnormal) => {
+            let way = |step: Step| {
+                move |b: &mut Builder<'_>| {
+                    call_with(b, step, tile);
+                    Vec::new()
+                }
+            };
+            b.if_else(subnormal, way(Step::ExactPair), way(Step::Pair(kind.acc)));
+        }
+        None => call_with(b, Step::of(kind), tile),
+    }
+}
+
+fn call_with(b: &mut Builder<'_>, step: Step, tile: &Tile) {
     let args = [tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
-    b.call(&name(acc), &[I, P, P, P, I, P, I, I], &[], &args, |b, p| {
-        let tile =
-            Tile { depth: p[0], a: p[1], b: p[2], c: p[3], c_stride: p[4], init: p[5], init_stride: p[6], adds: p[7] };
-        body(b, acc, &tile);
+    b.call(&name(step), &[I, P, P, P, I, P, I, I], &[], &args, |b, p| {
+        let (depth, subnormal) = (p[0], None);
+        let [a, right, c, c_stride] = [p[1], p[2], p[3], p[4]];
+        let [init, init_stride, adds] = [p[5], p[6], p[7]];
+        body(b, step, &Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal });
         Vec::new()
     });
 }
@@ -46,7 +65,8 @@ pub(super) fn mul_add(b: &mut Builder<'_>, acc: Elem, x: Value, y: Value, sum: V
     b.add(sum, product)
 }
 
-fn body(b: &mut Builder<'_>, acc: Elem, tile: &Tile) {
+fn body(b: &mut Builder<'_>, step: Step, tile: &Tile) {
+    let (acc, word) = (step.acc(), step.word());
     let target = b.target();
     let (mr, vectors, lanes) = (target.mr, target.nr_vectors, target.lanes as i64);
     // The result is needed after a few hundred cycles, which hides its way from the outer caches.
@@ -59,35 +79,36 @@ fn body(b: &mut Builder<'_>, acc: Elem, tile: &Tile) {
     let (zero, one, chunk) = (b.index(0), b.index(1), b.index(lanes));
     let rest = b.urem(tile.depth, chunk);
     let whole = b.sub(tile.depth, rest);
-    let written_out = b.index(STEPS.min(lanes));
+    let count = step.written_out().min(lanes);
+    let written_out = b.index(count);
     let sums = b.for_loop(zero, whole, chunk, &zeros, |b, k, sums| {
-        let (a, bp) = chunk_at(b, acc, tile, k);
+        let (a, bp) = chunk_at(b, word, tile, k);
         b.for_loop(zero, chunk, written_out, sums, |b, first, sums| {
             let nr = b.index(target.nr() as i64);
-            let (a, row) = (b.addr(a, acc, first), b.mul(first, nr));
-            let bp = b.addr(bp, acc, row);
+            let (a, row) = (b.addr(a, word, first), b.mul(first, nr));
+            let bp = b.addr(bp, word, row);
             let mut sums = sums.to_vec();
-            for step in 0..STEPS.min(lanes) {
-                let row = b.index(step * target.nr() as i64);
-                let bp = b.addr(bp, acc, row);
-                update(b, acc, &mut sums, bp, |b, r| {
-                    let at = b.index(r as i64 * lanes + step);
-                    b.load_splat(acc, a, at)
+            for next in 0..count {
+                let row = b.index(next * target.nr() as i64);
+                let bp = b.addr(bp, word, row);
+                update(b, step, &mut sums, bp, |b, r| {
+                    let at = b.index(r as i64 * lanes + next);
+                    b.load_splat(word, a, at)
                 });
             }
             sums
         })
     });
-    let (a, bp) = chunk_at(b, acc, tile, whole);
-    let sums = b.for_loop(zero, rest, one, &sums, |b, step, sums| {
+    let (a, bp) = chunk_at(b, word, tile, whole);
+    let sums = b.for_loop(zero, rest, one, &sums, |b, k, sums| {
         let nr = b.index(target.nr() as i64);
-        let row = b.mul(step, nr);
-        let bp = b.addr(bp, acc, row);
+        let row = b.mul(k, nr);
+        let bp = b.addr(bp, word, row);
         let mut sums = sums.to_vec();
-        let a = b.addr(a, acc, step);
-        update(b, acc, &mut sums, bp, |b, r| {
+        let a = b.addr(a, word, k);
+        update(b, step, &mut sums, bp, |b, r| {
             let at = b.index(r as i64 * lanes);
-            b.load_splat(acc, a, at)
+            b.load_splat(word, a, at)
         });
         sums
     });
@@ -95,17 +116,17 @@ fn body(b: &mut Builder<'_>, acc: Elem, tile: &Tile) {
 }
 
 /// Where step k, the first of a chunk, lies in packed A and B.
-fn chunk_at(b: &mut Builder<'_>, acc: Elem, tile: &Tile, k: Value) -> (Value, Value) {
+fn chunk_at(b: &mut Builder<'_>, word: Elem, tile: &Tile, k: Value) -> (Value, Value) {
     let target = b.target();
     let (mr, nr) = (b.index(target.mr as i64), b.index(target.nr() as i64));
     let (a, row) = (b.mul(k, mr), b.mul(k, nr));
-    (b.addr(tile.a, acc, a), b.addr(tile.b, acc, row))
+    (b.addr(tile.a, word, a), b.addr(tile.b, word, row))
 }
 
 /// One step: the row of B times each row's element of A.
 pub(super) fn update(
     b: &mut Builder<'_>,
-    acc: Elem,
+    step: Step,
     sums: &mut [Value],
     row: Value,
     mut element: impl FnMut(&mut Builder<'_>, usize) -> Value,
@@ -115,14 +136,14 @@ pub(super) fn update(
     let columns = (0..vectors)
         .map(|v| {
             let at = b.index(v as i64 * lanes);
-            b.load(Type::Vector(acc), row, at)
+            b.load(Type::Vector(step.word()), row, at)
         })
         .collect::<Vec<_>>();
     for r in 0..sums.len() / vectors {
         let x = element(b, r);
         for (v, &y) in columns.iter().enumerate() {
             let sum = &mut sums[r * vectors + v];
-            *sum = mul_add(b, acc, x, y, *sum);
+            *sum = step.mul_add(b, x, y, *sum);
         }
     }
 }
@@ -160,7 +181,7 @@ pub(super) fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]
 /// A tile that reaches over the edge: computed into the scratch tile, of which the valid part is merged into C.
 pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value, rows: Value, columns: Value) {
     let acc = kind.acc;
-    let args = [
+    let mut args = vec![
         tile.depth,
         tile.a,
         tile.b,
@@ -173,12 +194,15 @@ pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value,
         rows,
         columns,
     ];
+    args.extend(tile.subnormal);
+    let params = args.iter().map(|&v| b.ty(v)).collect::<Vec<_>>();
     let whole = if kind.known.whole_columns { "_n" } else { "" };
-    b.call(&format!("gemm_edge_{acc}{whole}"), &[I, P, P, P, I, P, I, I, P, I, I], &[], &args, |b, p| {
+    b.call(&format!("gemm_edge_{}{whole}", Step::of(kind).name()), &params, &[], &args, |b, p| {
         let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(b.target().mr as i64));
-        let whole =
-            Tile { depth: p[0], a: p[1], b: p[2], c: p[8], c_stride: nr, init: p[8], init_stride: zero, adds: zero };
-        call(b, acc, &whole);
+        let (depth, a, right, subnormal) = (p[0], p[1], p[2], p.get(11).copied());
+        let c = p[8];
+        let (c_stride, init_stride, adds) = (nr, zero, zero);
+        call(b, kind, &Tile { depth, a, b: right, c, c_stride, init: c, init_stride, adds, subnormal });
         let rows = b.min(p[9], mr);
         let columns = b.min(p[10], nr);
         let stride = [p[4], p[6], nr];

@@ -5,6 +5,8 @@
 //! way. The micro-kernel computes MR x NR results in registers. One driver function per operand layout is shared by all products of a
 //! module; sizes and strides are its run-time arguments, so nothing is unrolled over the problem.
 //!
+//! Factors of 16 bits or fewer are packed as pairs of consecutive steps where the CPU multiplies and adds those at once (`pairs`).
+//!
 //! Order of additions (part of the numeric contract): within a block of [`KC`] steps `acc = fma(a, b, acc)` from 0 with k ascending; then
 //! `c = c + acc`, where the first block stores `acc` or adds it to the initial value.
 
@@ -14,6 +16,7 @@ mod in_place;
 mod kernel;
 mod known;
 mod pack;
+mod pairs;
 
 #[cfg(test)]
 mod tests;
@@ -138,6 +141,8 @@ struct Kind {
     a: Layout,
     b: Layout,
     acc: Elem,
+    /// Whether what is packed are pairs of steps.
+    pairs: bool,
     known: Known,
 }
 
@@ -162,7 +167,8 @@ pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
 fn kind(b: &Builder<'_>, gemm: &Gemm) -> Kind {
     let acc = if gemm.a.elem.is_float() { Elem::F32 } else { Elem::I32 };
     let (left, right) = (Layout::of(b, &gemm.a), Layout::of(b, &gemm.b));
-    Kind { a: left, b: right, acc, known: Known::of(b, gemm, right) }
+    let pairs = pairs::fits(b.target(), left, right);
+    Kind { a: left, b: right, acc, pairs, known: Known::of(b, gemm, right) }
 }
 
 fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
@@ -293,12 +299,14 @@ fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
 struct Block {
     k0: Value,
     depth: Value,
+    /// Steps of what is packed.
+    steps: Value,
     init: Value,
     init_stride: Value,
     adds: Value,
 }
 
-fn block(b: &mut Builder<'_>, p: &Problem, k0: Value) -> Block {
+fn block(b: &mut Builder<'_>, kind: Kind, p: &Problem, k0: Value) -> Block {
     let (zero, one, kc) = (b.index(0), b.index(1), b.index(KC));
     let left = b.sub(p.k, k0);
     let depth = b.min(left, kc);
@@ -306,6 +314,7 @@ fn block(b: &mut Builder<'_>, p: &Problem, k0: Value) -> Block {
     Block {
         k0,
         depth,
+        steps: if kind.pairs { pairs::count(b, depth) } else { depth },
         init: b.select(first, p.init, p.c),
         init_stride: b.select(first, p.init_stride, p.c_stride),
         adds: b.select(first, p.has_init, one),
@@ -323,41 +332,44 @@ fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
         let left = b.sub(p.n, j0);
         let columns = b.min(left, nc);
         b.for_each(zero, p.k, KC, |b, k0| {
-            let block = block(b, p, k0);
+            let block = block(b, kind, p, k0);
             let source = element(b, kind.b.elem, p.b, p.b_strides, k0, j0);
-            pack::pack_b(b, kind, source, p.b_strides, block.depth, columns, packed_b);
+            let range_b = pack::pack_b(b, kind, source, p.b_strides, block.depth, columns, packed_b);
             b.for_each(zero, p.m, mc(target), |b, i0| {
                 let (limit, left) = (b.index(mc(target)), b.sub(p.m, i0));
                 let rows = b.min(left, limit);
                 let source = element(b, kind.a.elem, p.a, p.a_strides, i0, block.k0);
-                pack::pack_a(b, kind, source, p.a_strides, rows, block.depth, packed_a);
+                let range_a = pack::pack_a(b, kind, source, p.a_strides, rows, block.depth, packed_a);
+                let subnormal = pairs::may_be_subnormal(b, range_a, range_b);
                 let unit = one(b);
                 let c_at = element(b, kind.acc, p.c, [p.c_stride, unit], i0, j0);
                 let init_at = element(b, kind.acc, block.init, [block.init_stride, unit], i0, j0);
-                macro_kernel(b, kind, p, &block, [packed_a, packed_b, c_at, init_at], rows, columns);
+                let at = [packed_a, packed_b, c_at, init_at];
+                macro_kernel(b, kind, p, &block, at, subnormal, rows, columns);
             });
         });
         Vec::new()
     });
 }
 
-/// All tiles of one packed block; `at` = packed A, packed B, C, initial value.
+/// All tiles of one packed block; `at` = packed A, packed B, C, initial value, `subnormal` as in [`kernel::Tile`].
 fn macro_kernel(
     b: &mut Builder<'_>,
     kind: Kind,
     p: &Problem,
     block: &Block,
     at: [Value; 4],
+    subnormal: Option<Value>,
     rows: Value,
     columns: Value,
 ) {
     let target = b.target();
     let (mr, nr) = (target.mr as i64, target.nr() as i64);
     let [packed_a, packed_b, c, init] = at;
-    let padded = pack::padded(b, block.depth);
+    let padded = pack::padded(b, block.steps);
     let zero = b.index(0);
     b.for_each(zero, columns, nr, |b, j| {
-        let offset = b.mul(j, block.depth);
+        let offset = b.mul(j, block.steps);
         let panel_b = b.addr(packed_b, kind.acc, offset);
         b.for_each(zero, rows, mr, |b, i| {
             let offset = b.mul(i, padded);
@@ -366,7 +378,7 @@ fn macro_kernel(
             let c = element(b, kind.acc, c, [p.c_stride, unit], i, j);
             let init = element(b, kind.acc, init, [block.init_stride, unit], i, j);
             let tile = kernel::Tile {
-                depth: block.depth,
+                depth: block.steps,
                 a: panel_a,
                 b: panel_b,
                 c,
@@ -374,9 +386,10 @@ fn macro_kernel(
                 init,
                 init_stride: block.init_stride,
                 adds: block.adds,
+                subnormal,
             };
             if kind.known.whole_rows && kind.known.whole_columns {
-                return kernel::call(b, kind.acc, &tile);
+                return kernel::call(b, kind, &tile);
             }
             let (rows_left, columns_left) = (b.sub(rows, i), b.sub(columns, j));
             let (mr_value, nr_value) = (b.index(mr), b.index(nr));
@@ -385,7 +398,7 @@ fn macro_kernel(
             b.if_else(
                 whole,
                 |b| {
-                    kernel::call(b, kind.acc, &tile);
+                    kernel::call(b, kind, &tile);
                     Vec::new()
                 },
                 |b| {

@@ -3,18 +3,18 @@
 //! Rows and columns beyond the matrix repeat the last one or are zero: the results that they give are dropped. Steps of k beyond the block
 //! are never read by the micro-kernel.
 
-use super::{I, Kind, Operand, P};
+use super::{I, Kind, Operand, P, pairs};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Value};
 
 /// Panels of B that are packed at a time.
-const GROUP: i64 = 4;
+pub(super) const GROUP: i64 = 4;
 
 /// Type and contiguity of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub elem: Elem,
-    signed: bool,
-    order: Order,
+    pub signed: bool,
+    pub order: Order,
 }
 
 /// Which neighbours are adjacent in memory.
@@ -83,7 +83,7 @@ pub(super) fn padded(b: &mut Builder<'_>, depth: Value) -> Value {
     b.and(sum, mask)
 }
 
-/// Packs `rows` x `depth` of A at `source` into panels of MR rows.
+/// Packs `rows` x `depth` of A at `source` into panels of MR rows; gives the range of pairs of bf16, as [`pack_b`] does.
 pub(super) fn pack_a(
     b: &mut Builder<'_>,
     kind: Kind,
@@ -92,8 +92,11 @@ pub(super) fn pack_a(
     rows: Value,
     depth: Value,
     out: Value,
-) {
+) -> Option<Value> {
     let args = [source, strides[0], strides[1], rows, depth, out];
+    if kind.pairs {
+        return pairs::pack_a(b, kind, &args);
+    }
     b.call(&format!("gemm_pack_a_{}", kind.a.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {
         let mr = b.target().mr as i64;
         let (zero, padded) = (b.index(0), padded(b, p[4]));
@@ -108,20 +111,21 @@ pub(super) fn pack_a(
         });
         Vec::new()
     });
+    None
 }
 
 /// One panel: rows of A or columns of B from `first` on, of which `count` exist in the block.
-struct Panel {
-    source: Value,
-    strides: [Value; 2],
-    first: Value,
-    count: Value,
-    depth: Value,
-    out: Value,
+pub(super) struct Panel {
+    pub source: Value,
+    pub strides: [Value; 2],
+    pub first: Value,
+    pub count: Value,
+    pub depth: Value,
+    pub out: Value,
 }
 
 /// Index `first + i`, at most the last one.
-fn clamped(b: &mut Builder<'_>, panel: &Panel, i: i64) -> Value {
+pub(super) fn clamped(b: &mut Builder<'_>, panel: &Panel, i: i64) -> Value {
     let (offset, one) = (b.index(i), b.index(1));
     let (at, last) = (b.add(panel.first, offset), b.sub(panel.count, one));
     b.min(at, last)
@@ -212,7 +216,8 @@ fn vectors_along_k(
         .collect()
 }
 
-/// Packs `depth` x `columns` of B at `source` into panels of NR columns.
+/// Packs `depth` x `columns` of B at `source` into panels of NR columns; gives the range of pairs of bf16, see
+/// [`super::pairs::may_be_subnormal`].
 pub(super) fn pack_b(
     b: &mut Builder<'_>,
     kind: Kind,
@@ -221,8 +226,11 @@ pub(super) fn pack_b(
     depth: Value,
     columns: Value,
     out: Value,
-) {
+) -> Option<Value> {
     let args = [source, strides[0], strides[1], columns, depth, out];
+    if kind.pairs {
+        return pairs::pack_b(b, kind, &args);
+    }
     let whole = if kind.known.whole_columns && kind.b.order != Order::Columns { "_n" } else { "" };
     b.call(&format!("gemm_pack_b_{}{whole}", kind.b.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {
         let nr = b.target().nr() as i64;
@@ -275,10 +283,11 @@ pub(super) fn pack_b(
         });
         Vec::new()
     });
+    None
 }
 
 /// The masks of the vectors of a panel of which `count` columns exist.
-fn masks(b: &mut Builder<'_>, count: Value) -> Vec<Value> {
+pub(super) fn masks(b: &mut Builder<'_>, count: Value) -> Vec<Value> {
     let lanes = b.lanes() as i64;
     (0..b.target().nr_vectors as i64)
         .map(|v| {

@@ -137,6 +137,8 @@ pub struct Access {
     pub strided: bool,
     /// The last operand is a lane mask: masked-off lanes are not touched and load as 0.
     pub masked: bool,
+    /// Each element is two of half its width, which is all that the address is a multiple of.
+    pub halves: bool,
 }
 
 /// An operation. Operands in order are given for each.
@@ -148,6 +150,9 @@ pub enum Op {
     Un(Un),
     /// `(a, b, c)`: a * b + c, one rounding where the target has the instruction.
     Fma,
+    /// `(a, b, c)`: the products of both 16-bit halves of a and b, vectors of `i32`, added to c. Signed integers where c is `i32`, wrapping;
+    /// bf16 where it is `f32`, the upper halves first and with one rounding for each. What is subnormal may count as zero there.
+    PairDot,
     /// `(a, b)`: signed integers or floats; result `i1` or a mask.
     Cmp(Cmp),
     /// `(a, b)`: unsigned integers; result `i1` or a mask.
@@ -239,24 +244,16 @@ impl Reduce {
 }
 
 impl Access {
-    fn suffix(self) -> &'static str {
-        match (self.strided, self.masked) {
-            (false, false) => "",
-            (false, true) => ".mask",
-            (true, false) => ".stride",
-            (true, true) => ".stride.mask",
-        }
+    fn suffix(self) -> String {
+        let part = |is_set: bool, name: &'static str| if is_set { name } else { "" };
+        [part(self.halves, ".halves"), part(self.strided, ".stride"), part(self.masked, ".mask")].concat()
     }
 
     fn from_suffix(suffix: &str) -> Option<Access> {
-        let (strided, masked) = match suffix {
-            "" => (false, false),
-            ".mask" => (false, true),
-            ".stride" => (true, false),
-            ".stride.mask" => (true, true),
-            _ => return None,
-        };
-        Some(Access { strided, masked })
+        let mut parts = suffix.split('.').skip(1).peekable();
+        let mut has = |name: &str| parts.next_if_eq(&name).is_some();
+        let access = Access { halves: has("halves"), strided: has("stride"), masked: has("mask") };
+        parts.next().is_none().then_some(access)
     }
 }
 
@@ -267,6 +264,7 @@ impl Op {
             Op::Bin(b) => b.mnemonic().into(),
             Op::Un(u) => u.mnemonic().into(),
             Op::Fma => "fma".into(),
+            Op::PairDot => "pair_dot".into(),
             Op::Cmp(c) => format!("cmp.{}", c.mnemonic()),
             Op::Ucmp(c) => format!("ucmp.{}", c.mnemonic()),
             Op::Select => "select".into(),
@@ -306,6 +304,7 @@ impl Op {
         let suffix = &text[head.len()..];
         Some(match head {
             "fma" => Op::Fma,
+            "pair_dot" => Op::PairDot,
             "cmp" => Op::Cmp(Cmp::from_mnemonic(tail)?),
             "ucmp" => Op::Ucmp(Cmp::from_mnemonic(tail)?),
             "select" => Op::Select,

@@ -180,6 +180,7 @@ fn memory(op: &Op, args: &[Type], results: &[Type]) -> bool {
             && rest[1] == Type::INDEX
             && (!access.strided || rest[2] == Type::INDEX)
             && (!access.masked || rest[expected - 1] == Type::MASK)
+            && (!access.halves || (value.is_vector() && !access.strided))
             && (value.is_vector() || access == Default::default())
             && value.elem() != Some(Elem::I1)
     };
@@ -238,6 +239,10 @@ fn arithmetic(op: &Op, args: &[Type], results: &[Type]) -> bool {
             a == result && fits && computes(elem)
         }
         (Op::Fma, [a, b, c]) => a == b && b == c && a == result && elem == Some(Elem::F32),
+        (Op::PairDot, [a, b, c]) => {
+            let words = Type::Vector(Elem::I32);
+            *a == words && *b == words && c == result && (*c == words || *c == Type::VF32)
+        }
         (Op::Cmp(_), [a, b]) => a == b && computes(a.elem()) && *result == a.with_elem(Elem::I1),
         (Op::Ucmp(_), [a, b]) => a == b && a.elem().is_some_and(|e| !e.is_float()) && *result == a.with_elem(Elem::I1),
         (Op::Select, [c, a, b]) => a == b && a == result && (*c == Type::BOOL || (*c == Type::MASK && a.is_vector())),

@@ -1,0 +1,155 @@
+//! Packs blocks of A as words of two steps, in the order in which `pack` does single ones.
+
+use super::super::element;
+use super::super::pack::{Order, Panel, clamped, padded};
+use super::words::{join, words_along};
+use super::{Kind, Range, count, last, whole_pairs, with};
+use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
+
+/// Packs the block that `p` = source, strides, rows, depth and destination describe.
+pub(super) fn pack(b: &mut Builder<'_>, kind: Kind, p: &[Value], range: &[Value]) -> Range {
+    let mr = b.target().mr as i64;
+    let (zero, mr_value) = (b.index(0), b.index(mr));
+    let steps = count(b, p[4]);
+    let padded = padded(b, steps);
+    b.for_loop(zero, p[3], mr_value, range, |b, i, range| {
+        let offset = b.mul(i, padded);
+        let out = b.addr(p[5], Elem::I32, offset);
+        let panel = Panel { source: p[0], strides: [p[1], p[2]], first: i, count: p[3], depth: p[4], out };
+        let range = match kind.a.order {
+            Order::Columns => columns_of(b, kind, &panel, range),
+            _ => rows_of(b, kind, &panel, range),
+        };
+        last(b, panel.depth, range, |b, range| last_step(b, kind, &panel, range))
+    })
+}
+
+/// Rows of A are contiguous (or strided): each chunk of W words of a row is one vector.
+fn rows_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -> Range {
+    let (mr, lanes) = (b.target().mr as i64, b.lanes() as i64);
+    let (zero, one, mr_value) = (b.index(0), b.index(1), b.index(mr));
+    let rows = (0..mr)
+        .map(|r| {
+            let at = clamped(b, panel, r);
+            let offset = b.mul(at, panel.strides[0]);
+            b.addr(panel.source, kind.a.elem, offset)
+        })
+        .collect::<Vec<_>>();
+    let pairs = whole_pairs(b, panel.depth);
+    let stride = panel.strides[1];
+    let ranges = b.lanes_loop(zero, pairs, 1, &[range.to_vec()], |b, k, tail, range| {
+        let chunk = b.mul(k, mr_value);
+        let out = b.addr(panel.out, Elem::I32, chunk);
+        let step = b.shl(k, one);
+        let mut range = range.to_vec();
+        for (r, &row) in rows.iter().enumerate() {
+            let words = if kind.a.order == Order::Rows {
+                words_along(b, kind.a, row, step, tail.mask())
+            } else {
+                let (first, distance) = (b.mul(step, stride), b.shl(stride, one));
+                let second = b.add(first, stride);
+                let [first, second] =
+                    [first, second].map(|at| b.load_vec(kind.a.elem, row, at, Some(distance), tail.mask()));
+                join(b, kind.a, first, Some(second), 0)
+            };
+            range = with(b, &range, words);
+            let at = b.index(r as i64 * lanes);
+            b.store(words, out, at);
+        }
+        range
+    });
+    ranges.concat()
+}
+
+/// Columns of A are contiguous: squares of W x W words are transposed.
+fn columns_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -> Range {
+    let (mr, lanes) = (b.target().mr, b.lanes());
+    let reach = b.index(mr.next_multiple_of(lanes) as i64);
+    let available = b.sub(panel.count, panel.first);
+    let inside = b.cmp(Cmp::Ge, available, reach);
+    let copy = |b: &mut Builder<'_>, is_masked: bool| {
+        let firsts = (0..mr).step_by(lanes).map(|skipped| b.index(skipped as i64)).collect::<Vec<_>>();
+        let masks = firsts
+            .iter()
+            .map(|&skipped| {
+                let left = b.sub(available, skipped);
+                is_masked.then(|| b.tail_mask(left))
+            })
+            .collect::<Vec<_>>();
+        let (zero, chunk, mr_value) = (b.index(0), b.index(lanes as i64), b.index(mr as i64));
+        let pairs = whole_pairs(b, panel.depth);
+        b.for_loop(zero, pairs, chunk, range, |b, k, range| {
+            let offset = b.mul(k, mr_value);
+            let out = b.addr(panel.out, Elem::I32, offset);
+            let mut range = range.to_vec();
+            for (g, (&skipped, &mask)) in firsts.iter().zip(&masks).enumerate() {
+                let row = b.add(panel.first, skipped);
+                let columns = words_across(b, kind, panel, k, row, mask);
+                for &words in &columns {
+                    range = with(b, &range, words);
+                }
+                for (r, words) in b.transpose(&columns).into_iter().enumerate().take(mr - g * lanes) {
+                    let at = b.index(((g * lanes + r) * lanes) as i64);
+                    b.store(words, out, at);
+                }
+            }
+            range
+        })
+    };
+    b.if_else(inside, |b| copy(b, false), |b| copy(b, true))
+}
+
+/// W vectors of words of A, one for each pair from k on, for rows from `first` on. Beyond the last pair the last step repeats.
+fn words_across(
+    b: &mut Builder<'_>,
+    kind: Kind,
+    panel: &Panel,
+    k: Value,
+    first: Value,
+    mask: Option<Value>,
+) -> Vec<Value> {
+    let one = b.index(1);
+    let last = b.sub(panel.depth, one);
+    let start = b.shl(k, one);
+    let load = |b: &mut Builder<'_>, step: i64| {
+        let step = b.index(step);
+        let at = b.add(start, step);
+        let at = b.min(at, last);
+        let offset = b.mul(at, panel.strides[1]);
+        let offset = b.add(offset, first);
+        b.load_vec(kind.a.elem, panel.source, offset, None, mask)
+    };
+    (0..b.lanes() as i64)
+        .map(|i| {
+            let (first, second) = (load(b, 2 * i), load(b, 2 * i + 1));
+            join(b, kind.a, first, Some(second), 0)
+        })
+        .collect()
+}
+
+/// The last step of a panel of A, which has no other to go with.
+fn last_step(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -> Range {
+    let (zero, one, lanes) = (b.index(0), b.index(1), b.index(b.lanes() as i64));
+    let (step, pair) = (b.sub(panel.depth, one), whole_pairs(b, panel.depth));
+    let lane = b.urem(pair, lanes);
+    let (chunk, mr) = (b.sub(pair, lane), b.index(b.target().mr as i64));
+    let start = b.mul(chunk, mr);
+    let start = b.add(start, lane);
+    let missing = if kind.a.elem.is_float() { 0x8000 } else { 0 };
+    let mut range = range.to_vec();
+    for r in 0..b.target().mr as i64 {
+        let row = clamped(b, panel, r);
+        let source = element(b, kind.a.elem, panel.source, panel.strides, row, step);
+        let value = b.load(Type::Scalar(kind.a.elem), source, zero);
+        let word = join(b, kind.a, value, None, missing);
+        if !range.is_empty() {
+            let words = b.splat(word);
+            range = with(b, &range, words);
+        }
+        let skipped = b.index(r);
+        let offset = b.mul(skipped, lanes);
+        let at = b.add(start, offset);
+        b.store(word, panel.out, at);
+    }
+    range
+}
