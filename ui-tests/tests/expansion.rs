@@ -253,8 +253,8 @@ fn constructs(x: &Tensor<f32, 2>, #[spec] n: i64, s: f32, flag: bool) -> (i64, f
 #[test]
 fn every_construct_is_decoded() {
     let function = generic_of::<constructs>();
-    let StatementKind::Assert { pieces, .. } = &function.body.statements[0].kind else { panic!("no assertion") };
-    assert_eq!(*pieces, ["n is \"large\" – 100 %"]);
+    let StatementKind::Assert { text, .. } = &function.body.statements[0].kind else { panic!("no assertion") };
+    assert_eq!(*text, "n is \"large\" – 100 %");
     assert!(function.params[1].spec);
     assert!(matches!(function.output, Some(ValueType::Tuple(items)) if items.len() == 2));
     let text = format!("{function:?}");

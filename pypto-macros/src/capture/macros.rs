@@ -62,9 +62,13 @@ impl Capture<'_> {
             _ => self.expr(&values[0]),
         };
         let message = match message {
-            [] => "0 0".to_owned(),
+            [] if operands == 2 => {
+                let text = code::string("assertion `left == right` failed: left is {:?}, right is {:?}");
+                format!("{text} {}", code::list(values.iter().map(|value| self.expr(value))))
+            }
+            [] => format!("{} 0", code::string("assertion failed")),
             [Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. }), values @ ..] => {
-                self.assertion_message(text, values, &name(mac))?
+                self.assertion_message(text, values)?
             }
             [first, ..] => {
                 self.errors.over(first, "the message of an assertion in a kernel is a string");

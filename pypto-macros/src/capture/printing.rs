@@ -25,10 +25,10 @@ impl Capture<'_> {
         self.known_line(line, &mac.tokens, "static_print").map(|line| format!("staticprint {line}"))
     }
 
-    /// The message of an assertion: its pieces, and the values between them.
-    pub(super) fn assertion_message(&mut self, text: &LitStr, values: &[Expr], name: &str) -> Option<String> {
+    /// The message of an assertion: its text, and the values of its placeholders.
+    pub(super) fn assertion_message(&mut self, text: &LitStr, values: &[Expr]) -> Option<String> {
         let line = self.line_of(text, values.iter().cloned())?;
-        self.known_line(line, text, name)
+        self.run_time_line(line, text, "")
     }
 
     /// A text whose values are written as specialization knows them, encoded.
@@ -51,12 +51,17 @@ impl Capture<'_> {
             return Some(format!("print {} 0", code::string(end)));
         }
         let line = self.line(mac, name)?;
+        self.run_time_line(line, &mac.tokens, end).map(|line| format!("print {line}"))
+    }
+
+    /// A text with placeholders that have no names, and the values that the running kernel puts there.
+    fn run_time_line(&mut self, line: Line, place: impl ToTokens, end: &str) -> Option<String> {
         if let Some(format) = line.formats.iter().find(|format| !is_run_time_format(format)) {
             let message = format!(
                 "`{{:{format}}}` is not printed by kernels: they have `{{}}` and `{{:?}}`, with a sign, a width, an \
                  alignment and a precision, as `{{:>+8.3}}`"
             );
-            self.errors.over(&mac.tokens, message);
+            self.errors.over(place, message);
             return None;
         }
         let mut text = String::new();
@@ -67,7 +72,7 @@ impl Capture<'_> {
             }
         }
         text.push_str(end);
-        Some(format!("print {} {}", code::string(&text), code::list(line.values)))
+        Some(format!("{} {}", code::string(&text), code::list(line.values)))
     }
 
     /// `checkpoint!(value, "name")`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::codegen::ascend::AscendArtifact;
 use crate::config::ExecutionMode;
-use crate::ir::{IndexExpr, Loc, Program};
+use crate::ir::{DType, IndexExpr, Loc, Program};
 
 /// A program after its passes, with the code of its kernels.
 #[derive(Clone, Debug)]
@@ -52,6 +52,8 @@ pub enum KernelCode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     pub loc: Loc,
-    /// What is wrong then.
+    /// What is wrong then; with placeholders where there are values.
     pub message: String,
+    /// Types of the scalars that the kernel leaves for the placeholders.
+    pub values: Vec<DType>,
 }

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::executable::{HostKernel, KernelCode, Site};
-use crate::ir::{FileId, IndexExpr, Loc};
+use crate::ir::{DType, FileId, IndexExpr, Loc};
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ struct SiteRecord {
     file: String,
     range: [u32; 4],
     message: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    values: Vec<DType>,
 }
 
 impl KernelRecord {
@@ -70,11 +72,11 @@ impl KernelRecord {
 fn site_record(site: &Site) -> SiteRecord {
     let Loc { file, line, column, end_line, end_column } = site.loc;
     let range = [line, column, end_line, end_column];
-    SiteRecord { file: file.name().to_owned(), range, message: site.message.clone() }
+    SiteRecord { file: file.name().to_owned(), range, message: site.message.clone(), values: site.values.clone() }
 }
 
 fn site(record: SiteRecord) -> Site {
     let [line, column, end_line, end_column] = record.range;
     let loc = Loc::new(FileId::intern(&record.file), line, column, end_line, end_column);
-    Site { loc, message: record.message }
+    Site { loc, message: record.message, values: record.values }
 }

@@ -253,7 +253,9 @@ fn native(function: &Function, lowered: LoweredKernel, bytes: Vec<u8>) -> HostKe
         code: KernelCode::Object { symbol: lowered.symbol, bytes },
         iterations: lowered.iterations,
         scratch_bytes: lowered.scratch_bytes,
-        sites: lowered.sites.into_iter().map(|site| Site { loc: site.loc, message: site.message }).collect(),
+        sites: (lowered.sites.into_iter())
+            .map(|site| Site { loc: site.loc, message: site.message, values: site.values })
+            .collect(),
         cost: lowered.cost_per_iteration,
     }
 }

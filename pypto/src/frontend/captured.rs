@@ -254,7 +254,7 @@ impl Reader {
             "return" => StatementKind::Return(self.option(Reader::expr)?),
             "assert" => StatementKind::Assert {
                 condition: self.expr()?,
-                pieces: self.list(Reader::string)?,
+                text: self.string()?,
                 args: self.list(Reader::expr)?,
                 known: self.boolean()?,
             },

@@ -195,8 +195,9 @@ pub enum StatementKind {
     /// `assert!(condition, "message")` and its siblings.
     Assert {
         condition: Expr,
-        /// The message: text around values, one piece more than there are; none without a message.
-        pieces: &'static [&'static str],
+        /// The message, with placeholders that have no names.
+        text: &'static str,
+        /// The values of the placeholders.
         args: &'static [Expr],
         /// `static_assert!`: the condition must be known at specialization.
         known: bool,

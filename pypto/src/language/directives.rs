@@ -61,17 +61,19 @@ macro_rules! static_assert {
 
 /// An assertion that compiled kernels check where it stands, as `assert!` does in kernels; the name says so.
 ///
+/// Its message shows the scalars that the failing assertion saw; of tiles and tensors it has the names.
+///
 /// ```
 /// use pypto::prelude::*;
 ///
 /// #[pypto::jit]
 /// fn first(x: &Tensor<f32, 1>, n: i64, #[out] y: &mut Tensor<f32, 1>) {
-///     device_assert!(n >= 0, "n counts elements");
+///     device_assert!(n >= 0, "n counts elements: {n}");
 ///     y.set(x * 2.0);
 /// }
 ///
 /// let error = first(&Tensor::zeros([4]), -1, &mut Tensor::zeros([4])).unwrap_err();
-/// assert!(error.to_string().contains("n counts elements"));
+/// assert!(error.to_string().contains("n counts elements: -1"));
 /// ```
 #[macro_export]
 macro_rules! device_assert {

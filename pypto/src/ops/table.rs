@@ -364,8 +364,8 @@ ops! {
     While = "while" Control ("initial...") NoDType Nested;
     /// Call of a function of the program (attribute `callee`); its last `after` operands are events to wait for. An optional result is the event of its completion.
     Call = "call" Call ("argument...") NoDType Nested;
-    /// Stops the kernel with attribute `message` where the condition is false.
-    Assert = "assert" Check ("condition") Bool Fails;
+    /// Stops the kernel with attribute `message` where the condition is false, with scalar values in place of its placeholders.
+    Assert = "assert" Check ("condition", "value...") Bool Fails;
     /// Prints attribute `message`, with the values in place of its placeholders: scalars, and the valid parts of tiles and tensors.
     Print = "print" Report ("value...") Any Reports;
     /// Shows a value under the name in attribute `message`; `origin` tells the operation that made it. Compiled only on request.

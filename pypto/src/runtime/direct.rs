@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use super::kernel::{Code, Failure, Kernel};
 use super::pool::MAX_THREADS;
 use super::program::Source;
+use super::reports::StatusHead;
 use super::schedule::{Schedule, Word};
 use super::scratch::{ALIGNMENT, with_scratch};
 use crate::codegen::host::loader::KernelFn;
@@ -71,12 +72,13 @@ impl Direct {
                 DirectWord::From(source, offset) => source.word(arguments).wrapping_add(offset),
             });
         }
-        let mut status = 0u32;
+        let mut status = StatusHead::new();
+        let word = (&raw mut status).cast::<u32>();
         let words = words.as_ptr().cast::<u64>();
-        // SAFETY: the caller's promise; the kernel reads as many words as were written, shows nothing, so that a status is all
-        // it wants, and has scratch of the size that it asks for, which belongs to this thread until it returns.
-        let run = |memory| unsafe { (self.entry)(words, 0, self.iterations, memory, &raw mut status) };
+        // SAFETY: the caller's promise; the kernel reads as many words as were written, shows nothing while it runs, so that
+        // a status is all it wants, and has scratch of the size that it asks for, which belongs to this thread until it returns.
+        let run = |memory| unsafe { (self.entry)(words, 0, self.iterations, memory, word) };
         with_scratch(self.scratch, run)?;
-        if status == 0 { Ok(()) } else { Err(kernels[self.kernel].stopped(status)) }
+        if status.code == 0 { Ok(()) } else { Err(kernels[self.kernel].stopped(&status)) }
     }
 }

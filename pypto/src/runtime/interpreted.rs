@@ -29,7 +29,8 @@ pub fn interpreted(program: &Arc<Program>, name: &str) -> Option<Box<dyn Interpr
 impl Interpreted for InterpretedKernel {
     unsafe fn run(&self, words: &[u64], reports: &mut Vec<Report>) -> Result<(), Failure> {
         // SAFETY: the caller's promise about the words.
-        unsafe { run_reporting(&self.program, self.function, words, options(), reports) }
-            .map_err(|error| Failure::Stopped(Site { loc: error.loc, message: error.kind.to_string() }))
+        unsafe { run_reporting(&self.program, self.function, words, options(), reports) }.map_err(|error| {
+            Failure::Stopped(Site { loc: error.loc, message: error.kind.to_string(), values: Vec::new() })
+        })
     }
 }

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pool::{Panicked, pool};
 use super::recording::Tasks;
-use super::reports::Status;
+use super::reports::{Status, StatusHead};
 use super::scratch::{OutOfMemory, with_scratch};
 use crate::artifact::Site;
 use crate::codegen::host::loader::{Image, KernelFn};
 use crate::ir::IndexExpr;
-use crate::ir::report::{Report, ReportSite};
+use crate::ir::report::{Report, ReportSite, Shown, template};
+use crate::ops::reference::Scalar;
 
 /// Work below this many nanoseconds stays on the calling thread: waking a worker costs as much.
 pub const PARALLEL_ABOVE: f64 = 20_000.0;
@@ -96,15 +97,15 @@ impl Kernel {
             Code::Native { entry, .. } => {
                 let scratch = usize::try_from(evaluate(&self.scratch, words)).unwrap_or(0);
                 let mut status = Status::new(&self.reports);
-                let word = (&raw mut status).cast::<u32>();
+                let word = status.word();
                 // SAFETY: the caller's promise; scratch has the size that the kernel asked for, and belongs to this
                 // thread until the call returns.
                 with_scratch(scratch, |memory| unsafe { entry(words.as_ptr(), begin, end, memory, word) })?;
-                let code = status.code;
+                let head = status.head;
                 if !self.reports.is_empty() {
                     reports.append(&mut status.into_reports());
                 }
-                if code == 0 { Ok(()) } else { Err(self.stopped(code)) }
+                if head.code == 0 { Ok(()) } else { Err(self.stopped(&head)) }
             }
             // SAFETY: the caller's promise.
             Code::Interpreted(code) => unsafe { code.run(words, reports) },
@@ -155,10 +156,19 @@ impl Kernel {
 
     /// What a status of the kernel that is not 0 means.
     #[cold]
-    pub(super) fn stopped(&self, status: u32) -> Failure {
-        match self.sites.get(status as usize - 1) {
-            Some(site) => Failure::Stopped(site.clone()),
-            None => Failure::UnknownStatus(self.name.clone(), status),
+    pub(super) fn stopped(&self, status: &StatusHead) -> Failure {
+        match self.sites.get(status.code as usize - 1) {
+            Some(site) if site.values.is_empty() => Failure::Stopped(site.clone()),
+            Some(site) => {
+                let values = status.values.iter().zip(&site.values);
+                let values: Vec<Shown> = values.map(|(&bits, &dtype)| Shown::Scalar(Scalar { dtype, bits })).collect();
+                Failure::Stopped(Site {
+                    loc: site.loc,
+                    message: template::write(&site.message, &values),
+                    values: Vec::new(),
+                })
+            }
+            None => Failure::UnknownStatus(self.name.clone(), status.code),
         }
     }
 }

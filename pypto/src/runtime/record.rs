@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::region::{Base, View};
 use super::schedule::{Schedule, ScheduleBuilder, Use, Word};
 use crate::diagnostics::{Diagnostic, codes};
+use crate::ir::report::assertion_text;
 use crate::ir::{Attr, AttrKey, Block, DType, Direction, Extent, Function, Loc, Op, ParamRole, Program, Type, ValueId};
 use crate::ops::reference::{MAX_RANK, Scalar, scalar};
 use crate::ops::{Class, OpKind};
@@ -146,8 +147,8 @@ impl Recorder<'_, '_> {
             OpKind::Read => self.read(op),
             OpKind::Assert if self.condition(op.operands[0])? => Ok(()),
             OpKind::Assert => {
-                let message = op.attrs.text(AttrKey::Message).unwrap_or("assertion failed");
-                Err(failed(op.loc, message.to_owned()).into())
+                let values: Result<Vec<Scalar>, Stop> = op.operands[1..].iter().map(|v| self.scalar(*v)).collect();
+                Err(failed(op.loc, assertion_text(op, &values?)).into())
             }
             kind if kind.is_elementwise() => self.compute(op),
             _ => Err(unsupported(op)),

@@ -5,14 +5,31 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::ir::report::{Layout, Report, ReportSite, Shown};
+use crate::ir::report::{Layout, MAX_SHOWN, Report, ReportSite, Shown};
 use crate::ops::reference::{Array, Memory, Scalar, Shape};
 
-/// The status that a compiled kernel gets: a word, and behind it, 8 bytes from the start, what takes its reports.
+/// The status that a compiled kernel gets: a word, 8 bytes from the start what takes its reports, and from 16 bytes on the scalars
+/// that the message of a failed assertion shows, each in the low bytes of 8.
+#[derive(Clone, Copy)]
 #[repr(C)]
-pub struct Status<'s> {
+pub struct StatusHead {
     pub code: u32,
     report: unsafe extern "C" fn(*mut u32, u32, *const u64),
+    pub values: [u64; MAX_SHOWN],
+}
+
+impl StatusHead {
+    /// Of a kernel that has not run. One that shows values while it runs needs a [`Status`].
+    #[inline]
+    pub fn new() -> StatusHead {
+        StatusHead { code: 0, report: take, values: [0; MAX_SHOWN] }
+    }
+}
+
+/// A status, and behind it what a kernel that shows values while it runs has shown.
+#[repr(C)]
+pub struct Status<'s> {
+    pub head: StatusHead,
     sites: &'s [ReportSite],
     reports: Vec<Report>,
 }
@@ -20,7 +37,12 @@ pub struct Status<'s> {
 impl<'s> Status<'s> {
     /// For a kernel with these places.
     pub fn new(sites: &'s [ReportSite]) -> Status<'s> {
-        Status { code: 0, report: take, sites, reports: Vec::new() }
+        Status { head: StatusHead::new(), sites, reports: Vec::new() }
+    }
+
+    /// What the kernel gets.
+    pub fn word(&mut self) -> *mut u32 {
+        (&raw mut *self).cast()
     }
 
     /// What was shown.

@@ -38,7 +38,7 @@ impl Interpreted for Mock {
         };
         (self.1)(from, to);
         if from[0] == 1000.0 {
-            return Err(Failure::Stopped(Site { loc: loc(), message: "too much".into() }));
+            return Err(Failure::Stopped(Site { loc: loc(), message: "too much".into(), values: Vec::new() }));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use super::artifact::AscendKernel;
 use crate::diagnostics::{Diagnostic, codes};
+use crate::ir::report::template::{self, Part};
 use crate::ir::{Attr, AttrKey, Block, DType, Direction, Extent, Function, IndexExpr, Op, ParamRole, Type, ValueId};
 use crate::ops::OpKind;
 use crate::target::Target;
@@ -228,13 +229,33 @@ impl Writer<'_> {
 
     fn assertion(&mut self, op: &Op) -> Outcome<()> {
         let condition = self.name(op.operands[0]);
-        let message = op.attrs.text(AttrKey::Message).unwrap_or("assertion failed");
-        let text = format!("{}: {message}", op.loc).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let escaped = |text: String| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let template = op.attrs.text(AttrKey::Message).unwrap_or("assertion failed");
+        let arguments = if op.operands.len() == 1 {
+            format!("\"%s\", \"{}\"", escaped(format!("{}: {}", op.loc, template::write(template, &[]))))
+        } else {
+            let shown: Vec<(&str, String)> = op.operands[1..].iter().map(|value| self.shown(*value)).collect();
+            let formats: Vec<Part> = shown.iter().map(|(format, _)| Part::Text((*format).to_owned())).collect();
+            let values: String = shown.iter().map(|(_, value)| format!(", {value}")).collect();
+            // Signs of per cent that are no formats are doubled.
+            let message = template::write(&template::fill(&template.replace('%', "%%"), &formats), &[]);
+            let place = op.loc.to_string().replace('%', "%%");
+            format!("\"{}\"{values}", escaped(format!("{place}: {message}")))
+        };
         self.line(&format!("if (!{condition}) {{"));
-        self.line(&format!("  rt_report_fatal(PTO2_ERROR_EXPLICIT_ORCH_FATAL, \"%s\", \"{text}\");"));
+        self.line(&format!("  rt_report_fatal(PTO2_ERROR_EXPLICIT_ORCH_FATAL, {arguments});"));
         self.line("  return;");
         self.line("}");
         Ok(())
+    }
+
+    /// The format and the value of a scalar as an argument of `printf`.
+    fn shown(&mut self, value: ValueId) -> (&'static str, String) {
+        let name = self.name(value);
+        match self.entry.ty(value).dtype() {
+            Some(dtype) if dtype.is_float() => ("%g", format!("static_cast<double>(static_cast<float>({name}))")),
+            _ => ("%lld", format!("static_cast<long long>({name})")),
+        }
     }
 
     fn constant(&mut self, op: &Op) -> Outcome<()> {

@@ -4,6 +4,7 @@ use super::compile::compile_object;
 use super::cpu::{Isa, Target};
 use super::lir::Module;
 use super::loader::Image;
+use crate::ir::report::MAX_SHOWN;
 
 /// The targets whose code this machine can run.
 pub(crate) fn runnable() -> Vec<Target> {
@@ -24,9 +25,10 @@ pub(crate) fn load(module: &Module) -> Image {
 
 /// Calls a kernel of the image over `range`; gives the status word.
 pub(crate) fn call(image: &Image, name: &str, args: &[u64], range: (i64, i64), scratch: &mut [u64]) -> u32 {
-    let mut status = 0;
+    // With the room behind it that kernels may fill.
+    let mut status = [0u32; 4 + 2 * MAX_SHOWN];
     let kernel = image.kernel(name).unwrap();
     // SAFETY: the tests pass pointers to live buffers of the sizes that their kernels use.
-    unsafe { kernel(args.as_ptr(), range.0, range.1, scratch.as_mut_ptr().cast(), &mut status) };
-    status
+    unsafe { kernel(args.as_ptr(), range.0, range.1, scratch.as_mut_ptr().cast(), status.as_mut_ptr()) };
+    status[0]
 }

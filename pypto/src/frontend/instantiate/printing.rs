@@ -6,10 +6,29 @@ use super::value::Value;
 use super::{Flow, Walker};
 use crate::frontend::generic::Expr;
 use crate::frontend::static_print::Printed;
-use crate::ir::{Attr, AttrKey, Attrs, Loc, Op, ValueId};
+use crate::ir::report::template::{self, Part};
+use crate::ir::report::{MAX_SHOWN, Shown};
+use crate::ir::{Attr, AttrKey, Attrs, DType, Loc, Op, ValueId};
 use crate::ops::OpKind;
 use crate::ops::fold::Literal;
+use crate::ops::reference::Scalar;
 use crate::ops::rules::error::type_text;
+
+/// The message of an assertion.
+pub(super) struct Message {
+    /// With placeholders for the values, and doubled braces.
+    pub text: String,
+    pub values: Vec<ValueId>,
+    /// With the names of the values in place of them, and doubled braces.
+    named: String,
+}
+
+impl Message {
+    /// What is said where the values are not known.
+    pub fn named(&self) -> String {
+        template::write(&self.named, &[])
+    }
+}
 
 impl Walker<'_> {
     /// Notes the line; it is printed when the function has been specialized.
@@ -24,19 +43,30 @@ impl Walker<'_> {
         self.unit.printed.push(Printed { loc, text });
     }
 
-    /// The message of an assertion, with the values that are known now, and the names of the others: when the kernel stops, none is at
-    /// hand but the scalars of the call, which the error tells.
-    pub fn assertion_message(&mut self, pieces: &'static [&'static str], args: &'static [Expr]) -> Flow<String> {
-        let mut text = pieces.first().copied().unwrap_or("assertion failed").to_owned();
-        for (arg, piece) in args.iter().zip(pieces.iter().skip(1)) {
-            let value = self.operand(arg)?;
-            text.push_str(&match self.is_known(&value.value) {
-                true => self.shown(&value.value),
-                false => value.name,
+    /// The message of an assertion: what is known now is in the text, scalars of the running kernel are its values, and of others the text
+    /// has the names.
+    pub fn assertion_message(&mut self, text: &'static str, args: &'static [Expr]) -> Flow<Message> {
+        let (mut parts, mut values, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for operand in self.operands(args)? {
+            let scalar = match &operand.value {
+                Value::Int(_) | Value::Float(_) | Value::Scalar(_) => Some(self.scalar_of(&operand, None)?),
+                _ => None,
+            };
+            let known = scalar.and_then(|value| self.builder.literal(value).zip(self.builder.ty(value).dtype()));
+            parts.push(match (scalar, known) {
+                (_, Some((literal, dtype))) => Part::Value(Shown::Scalar(scalar_of_literal(literal, dtype))),
+                (Some(value), None) if values.len() < MAX_SHOWN => {
+                    values.push(value);
+                    names.push(Part::Text(operand.name));
+                    Part::Later
+                }
+                _ if self.is_known(&operand.value) => Part::Text(self.shown(&operand.value)),
+                _ => Part::Text(operand.name),
             });
-            text.push_str(piece);
         }
-        Ok(text)
+        let text = template::fill(text, &parts);
+        let named = template::fill(&text, &names);
+        Ok(Message { text, values, named })
     }
 
     /// Whether `shown` shows the value itself.
@@ -111,5 +141,13 @@ impl Walker<'_> {
 
     fn type_of(&self, value: ValueId) -> String {
         type_text(self.builder.ty(value))
+    }
+}
+
+fn scalar_of_literal(literal: Literal, dtype: DType) -> Scalar {
+    match literal {
+        Literal::Int(n) => Scalar::from_int(n, dtype),
+        Literal::Float(x) => Scalar::from_float(x, dtype),
+        Literal::Bool(b) => Scalar::new(b),
     }
 }

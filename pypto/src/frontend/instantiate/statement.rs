@@ -1,6 +1,7 @@
 //! Statements. A statement that is wrong poisons what it defines, and the next one is looked at.
 
 use super::coerce::Operand;
+use super::printing::Message;
 use super::value::Value;
 use super::{Flow, Site, Walker};
 use crate::diagnostics::{Diagnostic, codes};
@@ -36,8 +37,8 @@ impl Walker<'_> {
                     frame.returned = Some(value);
                 }
             }
-            StatementKind::Assert { condition, pieces, args, known } => {
-                if let Ok(message) = self.assertion_message(pieces, args) {
+            StatementKind::Assert { condition, text, args, known } => {
+                if let Ok(message) = self.assertion_message(text, args) {
                     let _ = self.assert_statement(condition, &message, *known, loc);
                 }
             }
@@ -177,23 +178,22 @@ impl Walker<'_> {
         self.binary_values(op, &left, &right, loc)
     }
 
-    fn assert_statement(&mut self, condition: &'static Expr, message: &str, known: bool, loc: Loc) -> Flow<()> {
+    fn assert_statement(&mut self, condition: &'static Expr, message: &Message, known: bool, loc: Loc) -> Flow<()> {
         let condition = self.operand(condition)?;
         let holds = self.scalar_of(&condition, Some(DType::Bool))?;
         match self.builder.literal(holds) {
             Some(Literal::Bool(false)) if known || self.conditional == 0 => {
                 let label = "false for these arguments";
-                let diagnostic = Diagnostic::error(codes::ASSERTION, condition.loc, message, label);
+                let diagnostic = Diagnostic::error(codes::ASSERTION, condition.loc, message.named(), label);
                 Err(self.report(diagnostic))
             }
             None if known => Err(self.not_constant(holds, "the condition of `static_assert!`", condition.loc)),
             Some(_) if known => Ok(()),
-            // False on a path that may not be taken: the kernel stops where it is.
-            Some(Literal::Bool(false)) => {
-                let outcome = self.builder.assert(holds, message, loc);
+            // Where it is known to be false, the path may not be taken: the kernel stops where it is.
+            _ => {
+                let outcome = self.builder.assert_showing(holds, &message.text, &message.values, loc);
                 self.check(outcome, &Site::new("assert", loc))
             }
-            _ => self.require(holds, message, loc).map(|_| ()),
         }
     }
 }

@@ -209,11 +209,23 @@ impl Builder {
 
     /// Stops the kernel with `message` where the condition is false; nothing where it is known to be true.
     pub fn assert(&mut self, condition: ValueId, message: &str, loc: Loc) -> Result<(), RuleError> {
+        self.assert_showing(condition, &message.replace('{', "{{").replace('}', "}}"), &[], loc)
+    }
+
+    /// Stops the kernel where the condition is false, with a message that has placeholders for scalar values; nothing where it is known
+    /// to be true.
+    pub fn assert_showing(
+        &mut self,
+        condition: ValueId,
+        template: &str,
+        values: &[ValueId],
+        loc: Loc,
+    ) -> Result<(), RuleError> {
         if let Some(crate::ops::fold::Literal::Bool(true)) = self.literal(condition) {
             return Ok(());
         }
-        let attrs = Attrs::new().with(AttrKey::Message, Attr::Text(message.to_owned()));
-        self.emit_effect(OpKind::Assert, &[condition], attrs, loc)
+        let attrs = Attrs::new().with(AttrKey::Message, Attr::Text(template.to_owned()));
+        self.emit_effect(OpKind::Assert, &[&[condition], values].concat(), attrs, loc)
     }
 
     fn tensor_dims(&self, op: OpKind, operand: usize, tensor: ValueId) -> Result<Vec<Extent>, RuleError> {

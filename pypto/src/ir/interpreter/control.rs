@@ -6,8 +6,10 @@ use super::error::{Error, ErrorKind, Outcome, malformed};
 use super::machine::{Frame, Machine};
 use super::races::LoopWrites;
 use super::value::Value;
+use crate::ir::report::assertion_text;
 use crate::ir::{AttrKey, Block, FunctionKind, LoopKind, Op, Type, ValueId};
 use crate::ops::OpKind;
+use crate::ops::reference::Scalar;
 
 impl<'p> Machine<'p> {
     /// Runs an operation; `dying` are the values that nothing uses after it.
@@ -144,7 +146,8 @@ fn assert(frame: &Frame<'_>, op: &Op) -> Outcome<()> {
     if frame.scalar(op, 0)?.index() == Some(1) {
         return Ok(());
     }
-    Err(ErrorKind::Assertion(op.attrs.text(AttrKey::Message).unwrap_or("assertion failed").to_owned()))
+    let values: Outcome<Vec<Scalar>> = (1..op.operands.len()).map(|operand| frame.scalar(op, operand)).collect();
+    Err(ErrorKind::Assertion(assertion_text(op, &values?)))
 }
 
 fn region(op: &Op, n: usize) -> Outcome<&Block> {

@@ -64,6 +64,12 @@ impl Report {
     }
 }
 
+/// What a failing assertion says.
+pub fn assertion_text(op: &Op, values: &[Scalar]) -> String {
+    let values: Vec<Shown> = values.iter().copied().map(Shown::Scalar).collect();
+    template::write(op.attrs.text(AttrKey::Message).unwrap_or("assertion failed"), &values)
+}
+
 impl Shown {
     /// The element type.
     pub fn dtype(&self) -> DType {
@@ -90,6 +96,9 @@ impl Shown {
         }))
     }
 }
+
+/// At most this many values are shown by the message of an assertion.
+pub const MAX_SHOWN: usize = 8;
 
 /// At most this many elements are printed.
 const PRINTED: usize = 64;

@@ -1,4 +1,4 @@
-//! The texts of `print!`: placeholders `{}`, `{:?}`, and with them a sign, a width, an alignment and a precision, as
+//! The texts of `print!` and of assertions: placeholders `{}`, `{:?}`, and with them a sign, a width, an alignment and a precision, as
 //! `format!` has them. Values are taken in order.
 
 use std::fmt::Write;
@@ -19,28 +19,74 @@ struct Spec {
     debug: bool,
 }
 
+/// What stands for a placeholder.
+#[derive(Clone, Debug)]
+pub enum Part {
+    Value(Shown),
+    /// As it is.
+    Text(String),
+    /// The placeholder itself: its value comes later.
+    Later,
+}
+
 impl Report {
     /// The text with the values in it.
     pub fn to_text(&self) -> String {
-        let (mut text, mut values) = (String::new(), self.values.iter());
-        let mut rest = self.text.chars().peekable();
-        while let Some(c) = rest.next() {
-            match c {
-                '{' | '}' if rest.peek() == Some(&c) => {
-                    rest.next();
-                    text.push(c);
-                }
-                '{' => {
-                    let inside: String = rest.by_ref().take_while(|c| *c != '}').collect();
-                    let spec = Spec::of(inside.strip_prefix(':').unwrap_or(&inside));
-                    if let Some(value) = values.next() {
-                        spec.write(&mut text, value);
-                    }
-                }
-                c => text.push(c),
+        write(&self.text, &self.values)
+    }
+}
+
+/// The text of a template with these values; placeholders without a value are left out, and doubled braces are one.
+pub fn write(template: &str, values: &[Shown]) -> String {
+    let (mut text, mut values) = (String::new(), values.iter());
+    pieces(template, &mut |piece| match piece {
+        Piece::Char(c) => text.push(c),
+        Piece::Placeholder(inside) => {
+            let spec = Spec::of(inside.strip_prefix(':').unwrap_or(&inside));
+            if let Some(value) = values.next() {
+                spec.write(&mut text, value);
             }
         }
-        text
+    });
+    text
+}
+
+/// The template with parts in place of its placeholders.
+pub fn fill(template: &str, parts: &[Part]) -> String {
+    let (mut text, mut parts) = (String::new(), parts.iter());
+    let doubled = |text: &str| text.replace('{', "{{").replace('}', "}}");
+    pieces(template, &mut |piece| match piece {
+        Piece::Char(c) => text.push_str(&doubled(c.encode_utf8(&mut [0; 4]))),
+        Piece::Placeholder(inside) => match parts.next() {
+            Some(Part::Value(value)) => {
+                let mut written = String::new();
+                Spec::of(inside.strip_prefix(':').unwrap_or(&inside)).write(&mut written, value);
+                text.push_str(&doubled(&written));
+            }
+            Some(Part::Text(part)) => text.push_str(&doubled(part)),
+            Some(Part::Later) | None => text.push_str(&format!("{{{inside}}}")),
+        },
+    });
+    text
+}
+
+enum Piece {
+    Char(char),
+    /// With what stands between its braces.
+    Placeholder(String),
+}
+
+fn pieces(template: &str, each: &mut dyn FnMut(Piece)) {
+    let mut rest = template.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '{' | '}' if rest.peek() == Some(&c) => {
+                rest.next();
+                each(Piece::Char(c));
+            }
+            '{' => each(Piece::Placeholder(rest.by_ref().take_while(|c| *c != '}').collect())),
+            c => each(Piece::Char(c)),
+        }
     }
 }
 

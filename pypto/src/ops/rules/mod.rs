@@ -13,6 +13,7 @@ mod permute;
 
 pub use error::RuleError;
 
+use crate::ir::report::MAX_SHOWN;
 use crate::ir::{AttrKey, Attrs, DType, Extent, Type, ValueId};
 use crate::ops::{Class, OpKind};
 
@@ -156,7 +157,14 @@ pub fn result_type(op: &Operation<'_>) -> Result<Outcome, RuleError> {
         Class::Element => memory::element(op),
         Class::Tensor => memory::tensor(op),
         Class::Check => match op.types[0] {
-            Type::Scalar(DType::Bool) => Ok(Outcome::Nothing),
+            Type::Scalar(DType::Bool) => match op.types.iter().position(|ty| !matches!(ty, Type::Scalar(_))) {
+                Some(other) => Err(op.wrong_kind(other, "a scalar")),
+                None if op.types.len() > 1 + MAX_SHOWN => {
+                    let (expected, found) = (format!("at most {}", 1 + MAX_SHOWN), op.types.len());
+                    Err(RuleError::OperandCount { op: op.kind, expected, found })
+                }
+                None => Ok(Outcome::Nothing),
+            },
             _ => Err(op.wrong_kind(0, "a `bool` scalar")),
         },
         Class::Report => match op.types.iter().position(|ty| matches!(ty, Type::Event)) {

@@ -113,6 +113,11 @@ impl Emitter<'_> {
         self.line(&format!("br {condition}, label %fail{id}, label %go{id}"));
         self.label(&format!("fail{id}"));
         self.line(&format!("store i32 {site}, {status}, align 4"));
+        for (position, &value) in inst.args[2..].iter().enumerate() {
+            let slot = self.temp(&format!("getelementptr inbounds i8, {status}, i64 {}", 16 + 8 * position));
+            let value = self.typed(value);
+            self.line(&format!("store {value}, ptr {slot}, align 8"));
+        }
         self.line("ret void");
         self.label(&format!("go{id}"));
     }

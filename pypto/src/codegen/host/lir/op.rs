@@ -189,7 +189,8 @@ pub enum Op {
     Store(Access),
     /// `(ptr, index)` in bytes: fetch into the nearest cache.
     Prefetch,
-    /// `(condition, status)`: stores the site number to `status` and returns when the condition holds.
+    /// `(condition, status, value...)`: stores the site number to `status`, the scalars from 16 bytes behind it on, 8 bytes each, and
+    /// returns when the condition holds.
     Fail(u32),
     /// `(words, status)`: calls what takes reports, whose address lies 8 bytes behind `status`, with the place's number.
     Report(u32),

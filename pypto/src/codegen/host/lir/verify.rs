@@ -3,6 +3,7 @@
 use super::module::{Block, Function, Inst, Module, Value};
 use super::op::{Bin, Cvt, Op, Reduce, Un};
 use super::types::{Elem, Type};
+use crate::ir::report::MAX_SHOWN;
 use std::collections::HashMap;
 
 /// A broken rule, with the function and the instruction that breaks it.
@@ -189,7 +190,9 @@ fn memory(op: &Op, args: &[Type], results: &[Type]) -> bool {
         (Op::Store(access), [value, rest @ ..], []) => is_access(*value, *access, rest),
         (Op::Addr(_), [Type::Ptr, Type::INDEX], [Type::Ptr]) => true,
         (Op::Prefetch, [Type::Ptr, Type::INDEX], []) => true,
-        (Op::Fail(_), [Type::BOOL, Type::Ptr], []) => true,
+        (Op::Fail(_), [Type::BOOL, Type::Ptr, values @ ..], []) => {
+            values.len() <= MAX_SHOWN && values.iter().all(|v| matches!(v, Type::Scalar(e) if *e != Elem::I1))
+        }
         (Op::Report(_), [Type::Ptr, Type::Ptr], []) => true,
         (Op::TailMask, [Type::INDEX], [Type::MASK]) => true,
         _ => false,

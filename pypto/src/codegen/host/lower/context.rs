@@ -168,7 +168,11 @@ impl<'f> Lowering<'f> {
 
     /// The number of a failure site.
     pub fn site(&mut self, loc: Loc, message: &str) -> u32 {
-        let site = Site { loc, message: message.to_owned() };
+        self.site_of(Site { loc, message: message.to_owned(), values: Vec::new() })
+    }
+
+    /// The number of that failure site.
+    pub fn site_of(&mut self, site: Site) -> u32 {
         let at = self.sites.iter().position(|s| *s == site).unwrap_or_else(|| {
             self.sites.push(site);
             self.sites.len() - 1

@@ -2,7 +2,7 @@
 
 use super::trace::Step;
 use crate::codegen::host::lir;
-use crate::ir::{IndexExpr, Loc};
+use crate::ir::{DType, IndexExpr, Loc};
 
 /// A kernel in LIR, ready to be compiled and run as
 /// `extern "C" fn(args: *const u64, begin: i64, end: i64, scratch: *mut u8, status: *mut u32)`.
@@ -29,6 +29,8 @@ pub struct LoweredKernel {
 pub struct Site {
     /// The operation in the user's source.
     pub loc: Loc,
-    /// What went wrong there.
+    /// What went wrong there; with placeholders where the kernel leaves values.
     pub message: String,
+    /// Types of the values that it leaves behind its status.
+    pub values: Vec<DType>,
 }

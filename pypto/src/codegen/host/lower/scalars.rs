@@ -4,7 +4,9 @@ use super::access::{computing, from_stored, stored, to_stored};
 use super::context::{Bound, Lowering, Tile};
 use super::cost;
 use super::elementwise::{self, Check, can_fail, failure};
+use super::kernel::Site;
 use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
+use crate::ir::report::assertion_text;
 use crate::ir::{AttrKey, DType, Op, ValueId};
 use crate::ops::OpKind;
 use crate::ops::fold::Literal;
@@ -153,8 +155,18 @@ fn extract(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op) {
 /// Lowers `assert`.
 pub(super) fn lower_assert(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op) {
     let condition = l.scalar(b, op.operands[0]);
-    let message = op.attrs.text(AttrKey::Message).unwrap_or("assertion failed").to_owned();
-    let site = l.site(op.loc, &message);
+    let dtypes: Vec<DType> = op.operands[1..].iter().filter_map(|v| l.function.ty(*v).dtype()).collect();
+    let values: Vec<Value> = (op.operands[1..].iter().zip(&dtypes))
+        .map(|(&value, &dtype)| {
+            let scalar = l.scalar(b, value);
+            to_stored(b, scalar, dtype)
+        })
+        .collect();
+    let message = match op.attrs.text(AttrKey::Message) {
+        Some(template) if !dtypes.is_empty() => template.to_owned(),
+        _ => assertion_text(op, &[]),
+    };
+    let site = l.site_of(Site { loc: op.loc, message, values: dtypes });
     let fails = b.not(condition);
-    b.fail_if(fails, site);
+    b.fail_showing(fails, site, &values);
 }

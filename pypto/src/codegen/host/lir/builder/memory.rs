@@ -74,6 +74,11 @@ impl Builder<'_> {
 
     /// Records failure `site` in the status word when the condition holds (in any lane).
     pub fn fail_if(&mut self, condition: Value, site: u32) {
+        self.fail_showing(condition, site, &[]);
+    }
+
+    /// [`fail_if`](Self::fail_if) that leaves scalars behind the status word, 16 bytes from it, 8 bytes each.
+    pub fn fail_showing(&mut self, condition: Value, site: u32, values: &[Value]) {
         if self.as_const(condition) == Some(0) {
             return;
         }
@@ -85,7 +90,8 @@ impl Builder<'_> {
         if let Some(level) = self.levels.last_mut() {
             level.failing.insert(condition);
         }
-        self.push(Inst { results: vec![], op: Op::Fail(site), args: vec![condition, status], blocks: vec![] });
+        let args = [&[condition, status], values].concat();
+        self.push(Inst { results: vec![], op: Op::Fail(site), args, blocks: vec![] });
     }
 
     /// Hands the values that `words` describe to whoever takes reports, as those of place `site`.
