@@ -108,7 +108,8 @@ pub fn read(file: &SafeTensors, name: &str) -> Result<Tensor<f32, 2>, Failure> {
         other => return Err(format!("`{name}` has dtype {other:?}; f16 or f32 was expected").into()),
     };
     let rows = values.len() / columns.max(1);
-    Ok(Tensor::from_vec(values, [rows as i64, columns as i64]))
+    // Read by every call: products keep them in the order in which they read them.
+    Ok(Tensor::from_vec(values, [rows as i64, columns as i64]).into_weights())
 }
 
 /// The weights of the layer.

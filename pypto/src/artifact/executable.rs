@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::codegen::ascend::AscendArtifact;
+use crate::codegen::host::gemm::panels::PanelParameter;
 use crate::config::ExecutionMode;
 use crate::ir::{DType, IndexExpr, Loc, Program};
 
@@ -35,6 +36,8 @@ pub struct HostKernel {
     pub scratch_bytes: IndexExpr,
     /// What a non-zero status means: status n is entry n - 1.
     pub sites: Vec<Site>,
+    /// Parameters that may come in panels too: words of the argument list after the others.
+    pub panels: Vec<PanelParameter>,
     /// Estimated nanoseconds of an iteration.
     pub cost: f64,
 }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::executable::{HostKernel, KernelCode, Site};
+use crate::codegen::host::gemm::panels::PanelParameter;
 use crate::ir::{DType, FileId, IndexExpr, Loc};
 
 /// A kernel.
@@ -20,6 +21,8 @@ pub struct KernelRecord {
     iterations: IndexExpr,
     scratch_bytes: IndexExpr,
     sites: Vec<SiteRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    panels: Vec<PanelParameter>,
     /// Estimated time of an iteration.
     picoseconds: u64,
 }
@@ -48,6 +51,7 @@ impl KernelRecord {
             iterations: kernel.iterations.clone(),
             scratch_bytes: kernel.scratch_bytes.clone(),
             sites: kernel.sites.iter().map(site_record).collect(),
+            panels: kernel.panels.clone(),
             picoseconds: (kernel.cost * 1e3).max(0.0) as u64,
         }
     }
@@ -64,6 +68,7 @@ impl KernelRecord {
             iterations: self.iterations,
             scratch_bytes: self.scratch_bytes,
             sites: self.sites.into_iter().map(site).collect(),
+            panels: self.panels,
             cost: self.picoseconds as f64 / 1e3,
         }
     }

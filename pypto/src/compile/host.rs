@@ -195,7 +195,7 @@ fn compile_kernel(
     let made = with_room(function, || machine_code(function, engine, listed, reuse, &mut timed))?;
     stage.duration = start.elapsed();
     Ok(match made {
-        Made::Native(kernel, listing) => Outcome { kernel, fallback: None, listing, stage },
+        Made::Native(kernel, listing) => Outcome { kernel: *kernel, fallback: None, listing, stage },
         Made::Interpreted(reason) => {
             let fallback = reason.map(|reason| Fallback { kernel: function.name.clone(), reason });
             Outcome { kernel: interpreted(function), fallback, listing: None, stage }
@@ -205,7 +205,7 @@ fn compile_kernel(
 
 /// A kernel's code; or that the interpreter runs it, with the reason where machine code was asked for.
 enum Made {
-    Native(HostKernel, Option<Listing>),
+    Native(Box<HostKernel>, Option<Listing>),
     Interpreted(Option<String>),
 }
 
@@ -240,7 +240,7 @@ fn machine_code(
     timed("llvm", start);
     let listing =
         listed.then(|| Listing { kernel: function.name.clone(), lir: print_module(&lowered.module), ll: text });
-    Ok(Made::Native(native(function, lowered, bytes), listing))
+    Ok(Made::Native(Box::new(native(function, lowered, bytes)), listing))
 }
 
 fn internal(function: &Function, error: &CodegenError) -> CompileError {
@@ -256,6 +256,7 @@ fn native(function: &Function, lowered: LoweredKernel, bytes: Vec<u8>) -> HostKe
         sites: (lowered.sites.into_iter())
             .map(|site| Site { loc: site.loc, message: site.message, values: site.values })
             .collect(),
+        panels: lowered.panels,
         cost: lowered.cost_per_iteration,
     }
 }
@@ -268,6 +269,7 @@ pub(super) fn interpreted(function: &Function) -> HostKernel {
         iterations: IndexExpr::Const(1),
         scratch_bytes: IndexExpr::Const(0),
         sites: Vec::new(),
+        panels: Vec::new(),
         cost: INTERPRETED_COST,
     }
 }

@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 
 use super::arity::for_each_arity;
+use super::weights::Weights;
 use crate::ir::DType;
 
 pub use crate::ops::reference::MAX_RANK;
@@ -25,6 +26,8 @@ pub struct TensorArgument<'a> {
     pub(crate) mutable: bool,
     /// The worker that the memory belongs to; `None` for memory of the host program.
     pub(crate) worker: Option<std::num::NonZeroU64>,
+    /// What products keep of it; `None` for tensors that are written, or of which nothing is kept.
+    pub(crate) weights: Option<&'a Weights>,
     pub(crate) lifetime: PhantomData<&'a mut u8>,
 }
 
@@ -44,6 +47,7 @@ impl<'a> TensorArgument<'a> {
             data,
             mutable,
             worker: None,
+            weights: None,
             lifetime: PhantomData,
         };
         argument.dims.iter_mut().zip(dims).for_each(|(to, from)| *to = *from);

@@ -16,6 +16,7 @@ pub mod tensor;
 #[cfg(test)]
 mod tests;
 pub mod tile;
+pub(crate) mod weights;
 
 pub use crate::ir::Round;
 pub use crate::ops::reference::Element;

@@ -8,6 +8,7 @@ use super::error::{Error, Result};
 use super::scratch::Buffer;
 use crate::ir::DType;
 use crate::language::argument::{Argument, ArgumentList, KernelArguments, TensorArgument, byte_size};
+use crate::language::weights::Weights;
 use crate::ops::reference::{MAX_RANK, Shape};
 
 /// Memory that a worker gave away.
@@ -28,7 +29,11 @@ pub struct DeviceTensor {
     buffer: Buffer,
     owner: NonZeroU64,
     usage: Arc<Usage>,
+    weights: Weights,
 }
+
+/// Dispatches that read a tensor of a worker before products keep a copy of it: one that is written in turn with its reads gets none.
+const PATIENCE: u32 = 2;
 
 impl DeviceTensor {
     /// Zeros.
@@ -43,7 +48,16 @@ impl DeviceTensor {
         usage.tensors.fetch_add(1, Ordering::Relaxed);
         usage.bytes.fetch_add(bytes, Ordering::Relaxed);
         let strides = Shape::new(dims).row_major_strides().iter().copied().collect();
-        Ok(DeviceTensor { dtype, dims: dims.to_vec(), strides, bytes, buffer, owner, usage })
+        Ok(DeviceTensor {
+            dtype,
+            dims: dims.to_vec(),
+            strides,
+            bytes,
+            buffer,
+            owner,
+            usage,
+            weights: Weights::new(PATIENCE),
+        })
     }
 
     /// The element type.
@@ -69,6 +83,7 @@ impl DeviceTensor {
 
     /// The bytes of the elements, to change.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.weights.forget();
         // SAFETY: as in `bytes`.
         unsafe { std::slice::from_raw_parts_mut(self.buffer.start(), self.bytes) }
     }
@@ -78,6 +93,11 @@ impl DeviceTensor {
         let mut argument =
             unsafe { TensorArgument::new(self.dtype, &self.dims, &self.strides, self.buffer.start(), mutable) };
         argument.worker = Some(self.owner);
+        if mutable {
+            self.weights.forget();
+        } else {
+            argument.weights = Some(&self.weights);
+        }
         Argument::Tensor(argument)
     }
 }

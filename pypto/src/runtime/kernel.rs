@@ -8,6 +8,7 @@ use super::recording::Tasks;
 use super::reports::{Status, StatusHead};
 use super::scratch::{OutOfMemory, with_scratch};
 use crate::artifact::Site;
+use crate::codegen::host::gemm::panels::PanelParameter;
 use crate::codegen::host::loader::{Image, KernelFn};
 use crate::ir::IndexExpr;
 use crate::ir::report::{Report, ReportSite, Shown, template};
@@ -32,6 +33,8 @@ pub struct Kernel {
     pub sites: Vec<Site>,
     /// Where it shows values.
     pub reports: Vec<ReportSite>,
+    /// Parameters that may come in panels: words after those of the parameters.
+    pub panels: Vec<PanelParameter>,
     /// Estimated nanoseconds of an iteration.
     pub cost: f64,
 }

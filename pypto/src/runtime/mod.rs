@@ -15,6 +15,7 @@ pub mod execute_compiled;
 pub(crate) mod interpreted;
 pub(crate) mod kernel;
 pub(crate) mod observe;
+mod panels;
 mod perf_map;
 pub(crate) mod pool;
 pub(crate) mod program;

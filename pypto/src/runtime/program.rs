@@ -10,8 +10,9 @@ use super::direct::Direct;
 use super::execute::{Failure, Frame, resolve};
 use super::interpreted::interpreted;
 use super::kernel::{Code, Kernel};
+use super::panels::{self, PanelWords};
 use super::perf_map;
-use super::record::{Memory, Stop, depends_on_data, record};
+use super::record::{Callable, Memory, Stop, depends_on_data, record};
 use super::recording::{Execution, PhaseKind};
 use super::region::Base;
 use super::reports::ReportLog;
@@ -38,6 +39,8 @@ pub struct HostProgram {
     kernel_index: HashMap<String, usize>,
     /// Where each word of the argument list comes from.
     sources: Vec<Source>,
+    /// Which of them are panels, and whose.
+    panels: PanelWords,
     /// Whether every call makes its schedule, because it reads tensors.
     reads: bool,
     /// Whether a kernel shows values.
@@ -59,6 +62,8 @@ pub(super) enum Source {
     Scalar(usize),
     Extent(usize, usize),
     Stride(usize, usize),
+    /// Panels of that width, transposed or not.
+    Panels(usize, usize, bool),
 }
 
 /// Why a program could not be loaded.
@@ -86,8 +91,12 @@ impl HostProgram {
     pub fn of_kernels(program: Arc<Program>, kernels: Vec<Kernel>) -> HostProgram {
         let kernel_index = kernels.iter().enumerate().map(|(i, k)| (k.name.clone(), i)).collect();
         let entry = program.entry_function();
+        let panels = PanelWords::of(entry, &kernels);
+        let mut sources = sources(entry);
+        sources.extend(panels.sources(&sources));
         HostProgram {
-            sources: sources(entry),
+            sources,
+            panels,
             reads: depends_on_data(&entry.body),
             shows: kernels.iter().any(|kernel| !kernel.reports.is_empty()),
             kernels,
@@ -210,7 +219,7 @@ impl HostProgram {
         if let Some(schedule) = known {
             return Ok(schedule);
         }
-        let schedule = record(&self.program, &self.kernel_index, words, None)?;
+        let schedule = record(&self.program, self.callable(), words, None)?;
         if schedule.made_for.is_empty() {
             if let Some(direct) = Direct::of(&schedule, &self.kernels, &self.sources) {
                 // Whoever made it first made the same.
@@ -286,6 +295,11 @@ impl HostProgram {
         Ok(())
     }
 
+    /// What a schedule can call.
+    fn callable(&self) -> Callable<'_> {
+        Callable { index: &self.kernel_index, kernels: &self.kernels, panels: &self.panels }
+    }
+
     fn take_frame(&self) -> Frame {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
@@ -297,7 +311,7 @@ impl HostProgram {
     unsafe fn call_reading(&self, words: &[u64], execution: Execution<'_>) -> Result<(), Stop> {
         let frame = self.take_frame();
         let mut memory = Running { host: self, frame, words, execution, buffers: Vec::new(), pointers: Vec::new() };
-        let rest = record(&self.program, &self.kernel_index, words, Some(&mut memory))?;
+        let rest = record(&self.program, self.callable(), words, Some(&mut memory))?;
         memory.run(rest)?;
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).push(memory.frame);
         Ok(())
@@ -321,13 +335,15 @@ impl Source {
             (Source::Scalar(_), Some(Argument::Scalar(s))) => s.bits,
             (Source::Extent(_, axis), Some(Argument::Tensor(t))) => t.dims[axis] as u64,
             (Source::Stride(_, axis), Some(Argument::Tensor(t))) => t.strides[axis] as u64,
+            (Source::Panels(_, width, transposed), Some(Argument::Tensor(t))) => panels::address(t, width, transposed),
             _ => 0,
         }
     }
 
     fn argument(self) -> usize {
         match self {
-            Source::Pointer(i) | Source::Scalar(i) | Source::Extent(i, _) | Source::Stride(i, _) => i,
+            Source::Pointer(i) | Source::Scalar(i) => i,
+            Source::Extent(i, _) | Source::Stride(i, _) | Source::Panels(i, ..) => i,
         }
     }
 }
@@ -353,7 +369,7 @@ fn sources(entry: &Function) -> Vec<Source> {
 }
 
 fn load_kernel(program: &Arc<Program>, kernel: HostKernel) -> Result<Kernel, LoadFailed> {
-    let HostKernel { name, code, iterations, scratch_bytes, sites, cost } = kernel;
+    let HostKernel { name, code, iterations, scratch_bytes, sites, panels, cost } = kernel;
     let failed = |reason: String| LoadFailed { kernel: name.clone(), reason };
     let code = match code {
         KernelCode::Object { symbol, bytes } => {
@@ -369,7 +385,7 @@ fn load_kernel(program: &Arc<Program>, kernel: HostKernel) -> Result<Kernel, Loa
         }
     };
     let reports = program.function(&name).map(report_sites).unwrap_or_default();
-    Ok(Kernel { name, code, iterations, scratch: scratch_bytes, sites, reports, cost })
+    Ok(Kernel { name, code, iterations, scratch: scratch_bytes, sites, reports, panels, cost })
 }
 
 /// A call whose schedule is run piece by piece.

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
+use super::kernel::Kernel;
+use super::panels::PanelWords;
 use super::region::{Base, View};
 use super::schedule::{Schedule, ScheduleBuilder, Use, Word};
 use crate::diagnostics::{Diagnostic, codes};
@@ -63,10 +65,20 @@ pub fn depends_on_data(block: &Block) -> bool {
 /// A number for each dimension.
 type Numbers = SmallVec<[i64; MAX_RANK]>;
 
+/// The kernels that a schedule can call.
+#[derive(Clone, Copy)]
+pub struct Callable<'p> {
+    /// By name.
+    pub index: &'p HashMap<String, usize>,
+    pub kernels: &'p [Kernel],
+    pub panels: &'p PanelWords,
+}
+
 struct Recorder<'p, 'm> {
     function: &'p Function,
     /// What can be called, by its name: the kernel's index, and the function.
     callees: HashMap<&'p str, (usize, &'p Function)>,
+    callable: Callable<'p>,
     arguments: &'p [u64],
     values: Vec<Option<Value>>,
     builder: ScheduleBuilder,
@@ -84,15 +96,17 @@ struct Recorder<'p, 'm> {
 /// A failed assertion, a view outside of its tensor, arithmetic without a result; a failed task, with `memory`.
 pub fn record<'p, 'm>(
     program: &'p Program,
-    kernels: &HashMap<String, usize>,
+    callable: Callable<'p>,
     arguments: &'p [u64],
     memory: Option<&'m mut (dyn Memory + 'm)>,
 ) -> Result<Schedule, Stop> {
     let function = program.entry_function();
-    let callee = |function: &'p Function| Some((function.name.as_str(), (*kernels.get(&function.name)?, function)));
+    let callee =
+        |function: &'p Function| Some((function.name.as_str(), (*callable.index.get(&function.name)?, function)));
     let mut recorder = Recorder {
         function,
         callees: program.functions.iter().filter_map(callee).collect(),
+        callable,
         arguments,
         values: vec![None; function.values.len()],
         builder: ScheduleBuilder::default(),
@@ -288,6 +302,8 @@ impl Recorder<'_, '_> {
                 (_, false) => uses.push((view, usage)),
             }
         }
+        let panels = &self.callable.kernels[kernel].panels;
+        words.extend(self.callable.panels.of_call(self.function, panels, operands));
         let task = self.builder.task(kernel, &words, &uses, &after);
         drop(uses);
         if let Some(result) = op.results.first() {

@@ -52,6 +52,7 @@ fn kernel(name: &str, count: usize, f: fn(&[f32], &mut [f32])) -> Kernel {
         scratch: IndexExpr::Const(0),
         sites: Vec::new(),
         reports: Vec::new(),
+        panels: Vec::new(),
         cost: 15_000.0,
     }
 }

@@ -99,7 +99,7 @@ pub fn row_times<T: Element + Into<f64>>(row: &[f64], matrix: &Tensor<T, 2>) -> 
 }
 
 pub fn of_f32(threads: usize, m: i64, k: i64, n: i64) -> Result<Prepared> {
-    let (a, b, c) = (Rc::new(normal([m, k], 1)), Rc::new(normal([k, n], 2)), Tensor::zeros([m, n]));
+    let (a, b, c) = (Rc::new(normal([m, k], 1)), Rc::new(normal([k, n], 2).into_weights()), Tensor::zeros([m, n]));
     let compiled = product.compile(&(&*a, &*b, &c), &on(threads))?;
     let (left, right) = (a.clone(), b.clone());
     let call = move |c: &mut Tensor<f32, 2>| compiled.call((&*a, &*b, c));
@@ -125,7 +125,8 @@ pub fn gelu_tanh_f64(x: f64) -> f64 {
 fn feed_forward(threads: usize) -> Result<Prepared> {
     let (m, d, f) = (512, 768, 3072);
     let x = Rc::new(normal([m, d], 1));
-    let weights = Rc::new((normal([d, f], 2), normal([1, f], 3), normal([f, d], 4), normal([1, d], 5)));
+    let (w1, w2) = (normal([d, f], 2).into_weights(), normal([f, d], 4).into_weights());
+    let weights = Rc::new((w1, normal([1, f], 3), w2, normal([1, d], 5)));
     let y = Tensor::zeros([m, d]);
     let (w1, b1, w2, b2) = &*weights;
     let compiled = ffn.compile(&(&*x, w1, b1, w2, b2, &y), &on(threads))?;

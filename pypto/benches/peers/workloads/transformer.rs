@@ -105,7 +105,7 @@ fn made_linear(inputs: i64, outputs: i64, seed: u64) -> Linear {
     let scale = 1.0 / (inputs as f32).sqrt();
     let unscaled = normal([inputs, outputs], seed);
     let weight = Tensor::from_vec(unscaled.as_slice().iter().map(|w| w * scale).collect(), [inputs, outputs]);
-    Linear { weight, bias: normal([1, outputs], seed + 100) }
+    Linear { weight: weight.into_weights(), bias: normal([1, outputs], seed + 100) }
 }
 
 fn made_norm(seed: u64) -> Norm {

@@ -83,7 +83,8 @@ fn product(target: Target, elem: Elem, transposed: bool) -> Module {
         let bb = operand(b.arg_ptr(1), strides);
         let (c, scratch) = (b.arg_ptr(2), b.scratch());
         let [m, n, k] = dims;
-        emit(b, &Gemm { m, n, k, a, b: bb, c, c_stride: n, init: Init::Zero, scratch, most: [None; 3] });
+        let (init, most, panels) = (Init::Zero, [None; 3], None);
+        emit(b, &Gemm { m, n, k, a, b: bb, panels, c, c_stride: n, init, scratch, most });
     });
     module
 }

@@ -56,6 +56,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     /// The tensor's memory, to be written.
     #[track_caller]
     fn memory_mut(&mut self) -> Memory {
+        self.storage().before_write();
         self.memory()
     }
 

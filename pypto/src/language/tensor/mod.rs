@@ -76,6 +76,46 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         self.is_empty() || (0..R).all(|axis| self.dims[axis] == 1 || self.strides[axis] == expected[axis])
     }
 
+    /// The same tensor as the weights of a model: read by many calls, seldom written.
+    ///
+    /// Compiled products on the host keep a copy of such a tensor in the order in which they read it, made by the first call that has it
+    /// as its right factor, instead of putting it in that order in every call. That takes as much memory again, and pays where the left
+    /// factor has some tens of rows. Results are the same, bit for bit. Whoever gets the tensor to write makes the copies go; the next
+    /// product makes them again. Views share the mark, and the copies count for the extents that a call gets.
+    ///
+    /// ```
+    /// use pypto::prelude::*;
+    /// #[pypto::jit]
+    /// fn linear(
+    ///     #[shape(M, K)] x: &Tensor<f32, 2>,
+    ///     #[shape(K, N)] w: &Tensor<f32, 2>,
+    ///     #[out] #[shape(M, N)] y: &mut Tensor<f32, 2>,
+    /// ) {
+    ///     y.set(matmul(x, w));
+    /// }
+    /// # fn main() -> pypto::Result<()> {
+    /// let w = Tensor::full([64, 48], 0.5f32).into_weights();
+    /// let mut y = Tensor::zeros([20, 48]);
+    /// for step in 0..3 {
+    ///     let x = Tensor::full([20, 64], step as f32);
+    ///     linear(&x, &w, &mut y)?;
+    ///     assert_eq!(y.get([0, 0]), 32.0 * step as f32);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_weights(self) -> Tensor<T, R> {
+        if let Some(storage) = &self.storage {
+            storage.keep_panels();
+        }
+        self
+    }
+
+    /// Whether products keep copies of the tensor: see [`Tensor::into_weights`].
+    pub fn is_weights(&self) -> bool {
+        self.storage.as_ref().is_some_and(|storage| storage.weights().is_some())
+    }
+
     #[track_caller]
     fn storage(&self) -> &Storage<T> {
         match &self.storage {
@@ -102,7 +142,21 @@ impl<T: Element, const R: usize> Tensor<T, R> {
             Some(storage) => storage.pointer(self.start).cast(),
             None => std::ptr::null_mut(),
         };
-        TensorArgument { dtype: T::DTYPE, rank: R, dims, strides, data, mutable, worker: None, lifetime: PhantomData }
+        if let (true, Some(storage)) = (mutable, &self.storage) {
+            storage.before_write();
+        }
+        let weights = self.storage.as_ref().filter(|_| !mutable).and_then(Storage::weights);
+        TensorArgument {
+            dtype: T::DTYPE,
+            rank: R,
+            dims,
+            strides,
+            data,
+            mutable,
+            worker: None,
+            weights,
+            lifetime: PhantomData,
+        }
     }
 }
 

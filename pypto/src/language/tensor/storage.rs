@@ -10,9 +10,10 @@
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use crate::language::weights::Weights;
 use crate::memory::Block;
 use crate::ops::reference::{Element, Error, Memory, Shape};
 
@@ -35,6 +36,8 @@ struct Buffer<T> {
     current: AtomicU64,
     /// The last generation given out.
     last: AtomicU64,
+    /// Copies for products, where the elements are weights.
+    weights: OnceLock<Weights>,
 }
 
 // SAFETY: a buffer is plain memory of `T`; which thread touches it is ruled by the borrows of the tensors that share it.
@@ -61,7 +64,8 @@ pub(super) struct Storage<T> {
 impl<T: Element> Storage<T> {
     fn new(first: NonNull<T>, len: usize, owner: Owner) -> Storage<T> {
         let (current, last) = (AtomicU64::new(0), AtomicU64::new(0));
-        Storage { buffer: Arc::new(Buffer { first, len, owner, current, last }), generation: 0 }
+        let weights = OnceLock::new();
+        Storage { buffer: Arc::new(Buffer { first, len, owner, current, last, weights }), generation: 0 }
     }
 
     /// `len` zeros, aligned; `None` where memory does not suffice.
@@ -144,8 +148,26 @@ impl<T: Element> Storage<T> {
     #[track_caller]
     pub(super) fn elements_mut(&mut self) -> &mut [T] {
         self.check_current();
+        self.before_write();
         // SAFETY: as in `elements`; shared views borrow the tensor, and `self` is borrowed mutably, so there are none.
         unsafe { std::slice::from_raw_parts_mut(self.buffer.first.as_ptr(), self.buffer.len) }
+    }
+
+    /// From now on products keep copies of the elements in their own order.
+    pub(super) fn keep_panels(&self) {
+        self.buffer.weights.get_or_init(|| Weights::new(0));
+    }
+
+    /// The copies that products keep, if they do.
+    pub(super) fn weights(&self) -> Option<&Weights> {
+        self.buffer.weights.get()
+    }
+
+    /// Must come before every write, by whoever may touch the elements.
+    pub(super) fn before_write(&self) {
+        if let Some(weights) = self.weights() {
+            weights.forget();
+        }
     }
 
     /// Address of an element, for kernels; dangling at the end of the buffer.
@@ -177,6 +199,7 @@ impl<T: Element> Storage<T> {
     #[track_caller]
     pub(super) fn lend(&mut self) -> Storage<T> {
         self.check_current();
+        self.before_write();
         let generation = self.buffer.last.fetch_add(1, Ordering::AcqRel) + 1;
         self.buffer.current.store(generation, Ordering::Release);
         Storage { buffer: Arc::clone(&self.buffer), generation }

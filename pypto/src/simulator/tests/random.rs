@@ -33,6 +33,7 @@ fn argument<'a>(buffer: &'a mut Buffer, (dtype, extents, mutable): &(DType, Vec<
         data,
         mutable: *mutable,
         worker: None,
+        weights: None,
         lifetime: PhantomData,
     })
 }

@@ -124,8 +124,9 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
                     let at = b.add(row, j);
                     b.addr(base, Elem::F32, at)
                 });
-                let (c_stride, init_stride, adds, subnormal) = (p[7], p[9], p[10], None);
-                let tile = Tile { depth, a, b: panel, c, c_stride, init, init_stride, adds, subnormal };
+                let (c_stride, init_stride, adds) = (p[7], p[9], p[10]);
+                let tile =
+                    Tile { depth, a, b: panel, c, c_stride, init, init_stride, adds, subnormal: None, ahead: None };
                 call(b, kind.a.order(), height as usize, &tile, [p[2], stride_b]);
             });
             first += count * height;
@@ -149,9 +150,9 @@ fn call(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: 
     ];
     let name = format!("gemm_kernel_{}_{height}", if order == Order::Rows { "rows" } else { "columns" });
     b.call(&name, &[I, P, I, P, I, P, I, P, I, I], &[], &args, |b, p| {
-        let (depth, a, right, subnormal) = (p[0], p[1], p[3], None);
+        let (depth, a, right) = (p[0], p[1], p[3]);
         let [c, c_stride, init, init_stride, adds] = [p[5], p[6], p[7], p[8], p[9]];
-        let tile = Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal };
+        let tile = Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal: None, ahead: None };
         body(b, order, height, &tile, [p[2], p[4]]);
         Vec::new()
     });

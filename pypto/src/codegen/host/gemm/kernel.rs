@@ -3,11 +3,14 @@
 //! Packed A is a sequence of chunks of W steps: [chunk][row][W], so that packing copies whole vectors; packed B is [step][NR].
 
 use super::pairs::Step;
-use super::{I, Kind, P, Problem};
+use super::{Kind, Problem};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 
 /// Steps that are written out. LLVM's scheduler moves all loads of longer stretches to their front, and spills what they load.
 pub(super) const STEPS: i64 = 2;
+
+/// Elements that a step fetches of what comes after, where panels are not packed shortly before: a cache line for the steps written out.
+pub(super) const FETCHED: i64 = 64 / 4 / STEPS;
 
 /// Operands of one call.
 pub(super) struct Tile {
@@ -22,6 +25,8 @@ pub(super) struct Tile {
     pub adds: Value,
     /// Whether a sum of bf16 may be subnormal, where that is not known to be so.
     pub subnormal: Option<Value>,
+    /// Elements to fetch meanwhile: [`FETCHED`] for each step.
+    pub ahead: Option<Value>,
 }
 
 /// Name of the micro-kernel's function.
@@ -46,12 +51,15 @@ pub(super) fn call(b: &mut Builder<'_>, kind: Kind, tile: &Tile) {
 }
 
 fn call_with(b: &mut Builder<'_>, step: Step, tile: &Tile) {
-    let args = [tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
-    b.call(&name(step), &[I, P, P, P, I, P, I, I], &[], &args, |b, p| {
-        let (depth, subnormal) = (p[0], None);
+    let mut args = vec![tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
+    args.extend(tile.ahead);
+    let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
+    let name = name(step) + if tile.ahead.is_some() { "_ahead" } else { "" };
+    b.call(&name, &types, &[], &args, |b, p| {
+        let (depth, subnormal, ahead) = (p[0], None, p.get(8).copied());
         let [a, right, c, c_stride] = [p[1], p[2], p[3], p[4]];
         let [init, init_stride, adds] = [p[5], p[6], p[7]];
-        body(b, step, &Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal });
+        body(b, step, &Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal, ahead });
         Vec::new()
     });
 }
@@ -87,6 +95,11 @@ fn body(b: &mut Builder<'_>, step: Step, tile: &Tile) {
             let nr = b.index(target.nr() as i64);
             let (a, row) = (b.addr(a, word, first), b.mul(first, nr));
             let bp = b.addr(bp, word, row);
+            if let Some(ahead) = tile.ahead {
+                let (at, bytes) = (b.add(k, first), b.index(FETCHED * 4));
+                let offset = b.mul(at, bytes);
+                b.prefetch(ahead, offset);
+            }
             let mut sums = sums.to_vec();
             for next in 0..count {
                 let row = b.index(next * target.nr() as i64);
@@ -194,15 +207,18 @@ pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value,
         rows,
         columns,
     ];
-    args.extend(tile.subnormal);
-    let params = args.iter().map(|&v| b.ty(v)).collect::<Vec<_>>();
+    // Panels that are fetched ahead are of f32, pairs are not.
+    let (subnormal, ahead) = (tile.subnormal, tile.ahead);
+    args.extend(subnormal.or(ahead));
+    let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let whole = if kind.known.whole_columns { "_n" } else { "" };
-    b.call(&format!("gemm_edge_{}{whole}", Step::of(kind).name()), &params, &[], &args, |b, p| {
+    let suffix = if ahead.is_some() { "_ahead" } else { "" };
+    b.call(&format!("gemm_edge_{}{whole}{suffix}", Step::of(kind).name()), &types, &[], &args, |b, p| {
         let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(b.target().mr as i64));
-        let (depth, a, right, subnormal) = (p[0], p[1], p[2], p.get(11).copied());
-        let c = p[8];
-        let (c_stride, init_stride, adds) = (nr, zero, zero);
-        call(b, kind, &Tile { depth, a, b: right, c, c_stride, init: c, init_stride, adds, subnormal });
+        let (depth, a, right) = (p[0], p[1], p[2]);
+        let (subnormal, ahead) = (subnormal.map(|_| p[11]), ahead.map(|_| p[11]));
+        let (c, c_stride, init_stride, adds) = (p[8], nr, zero, zero);
+        call(b, kind, &Tile { depth, a, b: right, c, c_stride, init: c, init_stride, adds, subnormal, ahead });
         let rows = b.min(p[9], mr);
         let columns = b.min(p[10], nr);
         let stride = [p[4], p[6], nr];

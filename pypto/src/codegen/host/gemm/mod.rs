@@ -17,6 +17,7 @@ mod kernel;
 mod known;
 mod pack;
 mod pairs;
+pub mod panels;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use super::cpu::Target;
 use super::lir::{Builder, Cmp, Elem, Tail, Type, Value};
 use known::{Known, Way};
 use pack::Layout;
+pub use panels::Panels;
 
 /// Length of a block of the inner dimension.
 pub const KC: i64 = 256;
@@ -76,6 +78,8 @@ pub struct Gemm {
     pub a: Operand,
     /// Right factor.
     pub b: Operand,
+    /// The right factor in panels, where the caller may have them and [`panels::fits`].
+    pub panels: Option<Panels>,
     /// Result, f32 or i32; rows are contiguous.
     pub c: Value,
     /// Distance of the rows of C in elements.
@@ -91,7 +95,7 @@ impl Gemm {
     pub fn turned(self) -> Gemm {
         let turn = |x: Operand| Operand { row_stride: x.col_stride, col_stride: x.row_stride, ..x };
         let [m, n, k] = self.most;
-        Gemm { m: self.n, n: self.m, most: [n, m, k], a: turn(self.b), b: turn(self.a), ..self }
+        Gemm { m: self.n, n: self.m, most: [n, m, k], a: turn(self.b), b: turn(self.a), panels: None, ..self }
     }
 
     /// The product of the largest extents, where some of them vary.
@@ -99,7 +103,7 @@ impl Gemm {
         let [m, n, k] = self.most;
         let [m, n, k] = [m?, n?, k?].map(|most| b.index(most));
         let varies = [self.m, self.n, self.k].into_iter().any(|extent| b.as_const(extent).is_none());
-        varies.then_some(Gemm { m, n, k, ..self })
+        varies.then_some(Gemm { m, n, k, panels: None, ..self })
     }
 
     /// Whether the extents are those of another.
@@ -144,13 +148,14 @@ struct Kind {
     /// Whether what is packed are pairs of steps.
     pairs: bool,
     known: Known,
+    /// Whether the right factor may come in panels.
+    panels: bool,
 }
 
 /// Writes the product. Where its extents vary and the largest would be done in place, as in a loop over blocks of which the last may be
 /// shorter, it is written both ways.
 pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
-    let whole = gemm.whole(b).filter(|whole| in_place::small(b, whole, kind(b, whole)).is_some());
-    let Some(whole) = whole else { return emit_one_way(b, gemm) };
+    let Some(whole) = in_place_if_whole(b, gemm) else { return emit_one_way(b, gemm) };
     let is_whole = gemm.is_like(b, &whole);
     let in_place = |b: &mut Builder<'_>| {
         emit_one_way(b, &whole);
@@ -164,11 +169,16 @@ pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
     });
 }
 
+/// The product of the largest extents, where some vary and that one would be done in place.
+fn in_place_if_whole(b: &mut Builder<'_>, gemm: &Gemm) -> Option<Gemm> {
+    gemm.whole(b).filter(|whole| in_place::small(b, whole, kind(b, whole)).is_some())
+}
+
 fn kind(b: &Builder<'_>, gemm: &Gemm) -> Kind {
     let acc = if gemm.a.elem.is_float() { Elem::F32 } else { Elem::I32 };
     let (left, right) = (Layout::of(b, &gemm.a), Layout::of(b, &gemm.b));
     let pairs = pairs::fits(b.target(), left, right);
-    Kind { a: left, b: right, acc, pairs, known: Known::of(b, gemm, right) }
+    Kind { a: left, b: right, acc, pairs, known: Known::of(b, gemm, right), panels: gemm.panels.is_some() }
 }
 
 fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
@@ -184,8 +194,9 @@ fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
 
 fn call_driver(b: &mut Builder<'_>, kind: Kind, gemm: &Gemm) {
     let args = arguments(b, gemm);
-    let params = args.map(|v| b.ty(v));
-    let name = format!("gemm_{}_{}_{}", kind.a.name(), kind.b.name(), kind.known.name());
+    let params: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
+    let panels = if kind.panels { "_panels" } else { "" };
+    let name = format!("gemm_{}_{}_{}{panels}", kind.a.name(), kind.b.name(), kind.known.name());
     b.call(&name, &params, &[], &args, |b, p| {
         driver(b, kind, &Problem::from_params(p));
         Vec::new()
@@ -193,7 +204,7 @@ fn call_driver(b: &mut Builder<'_>, kind: Kind, gemm: &Gemm) {
 }
 
 /// The arguments of a driver, in the order of [`Problem`].
-fn arguments(b: &mut Builder<'_>, gemm: &Gemm) -> [Value; 15] {
+fn arguments(b: &mut Builder<'_>, gemm: &Gemm) -> Vec<Value> {
     let zero = b.index(0);
     let (init, init_stride, has_init) = match gemm.init {
         Init::Zero => (gemm.c, zero, 0),
@@ -201,7 +212,7 @@ fn arguments(b: &mut Builder<'_>, gemm: &Gemm) -> [Value; 15] {
         Init::Bias(row) => (row, zero, 1),
     };
     let has_init = b.index(has_init);
-    [
+    let mut arguments = vec![
         gemm.m,
         gemm.n,
         gemm.k,
@@ -217,7 +228,11 @@ fn arguments(b: &mut Builder<'_>, gemm: &Gemm) -> [Value; 15] {
         init_stride,
         has_init,
         gemm.scratch,
-    ]
+    ];
+    if let Some(panels) = gemm.panels {
+        arguments.extend(panels.arguments(b));
+    }
+    arguments
 }
 
 /// The arguments of a driver.
@@ -236,6 +251,7 @@ struct Problem {
     init_stride: Value,
     has_init: Value,
     scratch: Value,
+    panels: Option<panels::Source>,
 }
 
 impl Problem {
@@ -254,6 +270,7 @@ impl Problem {
             init_stride: p[12],
             has_init: p[13],
             scratch: p[14],
+            panels: (p.len() > 15).then(|| panels::Source::from_params(&p[15..])),
         }
     }
 }
@@ -328,13 +345,19 @@ fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let (wide, narrow, panels) = (b.index(NC), b.index(NC_ONCE), b.index(mc(target)));
     let once = b.cmp(Cmp::Le, p.m, panels);
     let nc = b.select(once, narrow, wide);
+    let nc = match p.panels {
+        Some(source) => {
+            let there = source.is_there(b);
+            b.select(there, wide, nc)
+        }
+        None => nc,
+    };
     b.for_loop(zero, p.n, nc, &[], |b, j0, _| {
         let left = b.sub(p.n, j0);
         let columns = b.min(left, nc);
         b.for_each(zero, p.k, KC, |b, k0| {
             let block = block(b, kind, p, k0);
-            let source = element(b, kind.b.elem, p.b, p.b_strides, k0, j0);
-            let range_b = pack::pack_b(b, kind, source, p.b_strides, block.depth, columns, packed_b);
+            let (right, range_b) = right_block(b, kind, p, &block, j0, columns, packed_b);
             b.for_each(zero, p.m, mc(target), |b, i0| {
                 let (limit, left) = (b.index(mc(target)), b.sub(p.m, i0));
                 let rows = b.min(left, limit);
@@ -344,33 +367,64 @@ fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
                 let unit = one(b);
                 let c_at = element(b, kind.acc, p.c, [p.c_stride, unit], i0, j0);
                 let init_at = element(b, kind.acc, block.init, [block.init_stride, unit], i0, j0);
-                let at = [packed_a, packed_b, c_at, init_at];
-                macro_kernel(b, kind, p, &block, at, subnormal, rows, columns);
+                let at = [packed_a, c_at, init_at];
+                macro_kernel(b, kind, p, &block, right, at, subnormal, rows, columns);
             });
         });
         Vec::new()
     });
 }
 
-/// All tiles of one packed block; `at` = packed A, packed B, C, initial value, `subnormal` as in [`kernel::Tile`].
+/// A block of B in panels, packed here unless the call has it; and what is known of its exponents.
+fn right_block(
+    b: &mut Builder<'_>,
+    kind: Kind,
+    p: &Problem,
+    block: &Block,
+    j0: Value,
+    columns: Value,
+    packed: Value,
+) -> (panels::Place, Option<Value>) {
+    let pack = |b: &mut Builder<'_>| {
+        let source = element(b, kind.b.elem, p.b, p.b_strides, block.k0, j0);
+        pack::pack_b(b, kind, source, p.b_strides, block.depth, columns, packed)
+    };
+    let place = panels::Place { start: packed, for_column: block.steps };
+    let Some(source) = p.panels else {
+        return (place, pack(b));
+    };
+    let there = source.is_there(b);
+    b.if_else(
+        there,
+        |_| Vec::new(),
+        |b| {
+            pack(b);
+            Vec::new()
+        },
+    );
+    (source.block(b, block.k0, j0, place), None)
+}
+
+/// All tiles of one packed block; `at` = packed A, C, initial value, `subnormal` as in [`kernel::Tile`].
 fn macro_kernel(
     b: &mut Builder<'_>,
     kind: Kind,
     p: &Problem,
     block: &Block,
-    at: [Value; 4],
+    right: panels::Place,
+    at: [Value; 3],
     subnormal: Option<Value>,
     rows: Value,
     columns: Value,
 ) {
     let target = b.target();
     let (mr, nr) = (target.mr as i64, target.nr() as i64);
-    let [packed_a, packed_b, c, init] = at;
+    let [packed_a, c, init] = at;
     let padded = pack::padded(b, block.steps);
     let zero = b.index(0);
     b.for_each(zero, columns, nr, |b, j| {
-        let offset = b.mul(j, block.steps);
-        let panel_b = b.addr(packed_b, kind.acc, offset);
+        let offset = b.mul(j, right.for_column);
+        let panel_b = b.addr(right.start, kind.acc, offset);
         b.for_each(zero, rows, mr, |b, i| {
             let offset = b.mul(i, padded);
             let panel_a = b.addr(packed_a, kind.acc, offset);
@@ -387,6 +441,7 @@ fn macro_kernel(
                 init_stride: block.init_stride,
                 adds: block.adds,
                 subnormal,
+                ahead: kind.panels.then(|| panels::ahead(b, kind, right, [j, columns], i, block.depth)),
             };
             if kind.known.whole_rows && kind.known.whole_columns {
                 return kernel::call(b, kind, &tile);

@@ -56,6 +56,7 @@ fn module(
             most,
             a,
             b: bb,
+            panels: None,
             c: b.arg_ptr(2),
             c_stride: b.arg_i64(11),
             init,
@@ -67,7 +68,7 @@ fn module(
 }
 
 /// Words after the scratch memory that nothing may touch.
-const GUARD: usize = 1 << 16;
+pub(super) const GUARD: usize = 1 << 16;
 
 struct Random(u32);
 

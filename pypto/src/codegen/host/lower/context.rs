@@ -8,6 +8,7 @@ use super::scratch::{SlotId, Slots};
 use super::trace::Trace;
 use super::uses::Uses;
 use crate::codegen::host::cpu::Target;
+use crate::codegen::host::gemm::panels::PanelParameter;
 use crate::codegen::host::lir::{Builder, Elem, Value};
 use crate::diagnostics::{Diagnostic, codes};
 use crate::ir::{DType, Extent, Function, Loc, TensorType, TileType, Type, ValueId};
@@ -49,6 +50,8 @@ pub(super) struct Lowering<'f> {
     bound: Vec<Option<Bound>>,
     pub slots: Slots,
     pub sites: Vec<Site>,
+    /// Parameters that may come in panels too: words after those of the parameters.
+    pub panels: Vec<PanelParameter>,
     /// The first error; lowering goes on with harmless values after it.
     pub error: Option<Diagnostic>,
     /// Where a value should be written when it is computed: the slot of the loop variable that it becomes.
@@ -70,6 +73,7 @@ impl<'f> Lowering<'f> {
             bound: vec![None; function.values.len()],
             slots: Slots::default(),
             sites: Vec::new(),
+            panels: Vec::new(),
             error: None,
             destinations: HashMap::new(),
             turned: super::turned::turned(function, target.lanes),
@@ -178,6 +182,15 @@ impl<'f> Lowering<'f> {
             self.sites.len() - 1
         });
         at as u32 + 1
+    }
+
+    /// The word of the argument list with the address of such panels.
+    pub fn panel_word(&mut self, panels: PanelParameter) -> usize {
+        let at = self.panels.iter().position(|known| *known == panels).unwrap_or_else(|| {
+            self.panels.push(panels);
+            self.panels.len() - 1
+        });
+        self.function.params.len() + at
     }
 
     /// Takes a fresh slot for elements of that type and extents, held once by the caller.

@@ -7,6 +7,7 @@ use super::context::{Lowering, Tile};
 use super::cost;
 use super::movement::own_copy;
 use super::trace::StepKind;
+use crate::codegen::host::gemm::panels::{self, PanelParameter, Panels};
 use crate::codegen::host::gemm::{self, Gemm, Init};
 use crate::codegen::host::lir::{Builder, Value};
 use crate::ir::{AttrKey, DType, Extent, Op, ValueId};
@@ -16,6 +17,18 @@ use crate::ops::OpKind;
 struct Matrix {
     operand: gemm::Operand,
     batch_stride: Value,
+    part: Option<Part>,
+}
+
+/// What a matrix is a part of, where that is a parameter of the kernel.
+struct Part {
+    parameter: usize,
+    /// Whether the matrix is the part transposed.
+    transposed: bool,
+    /// Steps of the inner dimension of the whole tensor, if this is a right factor.
+    depth: Value,
+    /// Row and column of the matrix's first element in the tensor, transposed with it.
+    first: [Value; 2],
 }
 
 /// Extents of a product.
@@ -49,9 +62,9 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
     let scratch = take_scratch(l, b, op, inner_x);
     let zero = b.index(0);
     if out.strides.len() == 2 {
-        emit(b, zero, &extents, &x, &y, &out, init, scratch.base);
+        emit(l, b, zero, &extents, &x, &y, &out, init, scratch.base);
     } else {
-        b.for_each(zero, extents.batches, 1, |b, batch| emit(b, batch, &extents, &x, &y, &out, init, scratch.base));
+        b.for_each(zero, extents.batches, 1, |b, batch| emit(l, b, batch, &extents, &x, &y, &out, init, scratch.base));
     }
     l.release(&scratch);
 }
@@ -85,6 +98,7 @@ fn take_scratch(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op, inner: Exten
 }
 
 fn emit(
+    l: &mut Lowering<'_>,
     b: &mut Builder<'_>,
     batch: Value,
     extents: &Extents,
@@ -104,14 +118,38 @@ fn emit(
         most: extents.most,
         a: in_batch(b, x, batch),
         b: in_batch(b, y, batch),
+        panels: None,
         c,
         c_stride: out.strides[rank - 2],
         init,
         scratch,
     };
     let turned = b.as_const(out.strides[rank - 1]) != Some(1);
-    let product = if turned { Gemm { c_stride: out.strides[rank - 1], ..product.turned() } } else { product };
+    let product = if turned {
+        Gemm { c_stride: out.strides[rank - 1], ..product.turned() }
+    } else {
+        Gemm { panels: panels(l, b, &product, y), ..product }
+    };
     gemm::emit(b, &product);
+}
+
+/// The right factor in panels, where it is a part of a parameter and would be packed: one more word of the kernel.
+fn panels(l: &mut Lowering<'_>, b: &mut Builder<'_>, product: &Gemm, y: &Matrix) -> Option<Panels> {
+    let part = y.part.as_ref().filter(|_| panels::fits(b, product))?;
+    let width = b.target().nr();
+    let word = l.panel_word(PanelParameter { parameter: part.parameter, width, transposed: part.transposed });
+    Some(Panels { address: b.arg_i64(word), ptr: b.arg_ptr(word), depth: part.depth, first: part.first })
+}
+
+/// The parameter that the access is a part of, if nothing writes it.
+fn part(l: &Lowering<'_>, access: &Access, transposed: bool) -> Option<Part> {
+    let Memory::Tensor { root, region } = &access.memory else { return None };
+    let parameter = l.function.params.iter().position(|param| param.value == *root)?;
+    let tensor = l.tensor(*root)?;
+    let &[base, row, column] = &region[..] else { return None };
+    let is_whole = base == tensor.base && access.strides == tensor.strides && !l.uses.is_written(*root);
+    let (depth, first) = if transposed { (tensor.dims[1], [column, row]) } else { (tensor.dims[0], [row, column]) };
+    is_whole.then_some(Part { parameter, transposed, depth, first })
 }
 
 fn in_batch(b: &mut Builder<'_>, matrix: &Matrix, batch: Value) -> gemm::Operand {
@@ -136,6 +174,7 @@ fn matrix<'f>(
     if transposed {
         std::mem::swap(&mut row_stride, &mut col_stride);
     }
+    let part = part(l, &access, transposed);
     let operand = gemm::Operand {
         ptr: access.base,
         elem: stored(access.dtype),
@@ -143,7 +182,7 @@ fn matrix<'f>(
         row_stride,
         col_stride,
     };
-    Some(Matrix { operand, batch_stride: if rank == 3 { access.strides[0] } else { b.index(0) } })
+    Some(Matrix { operand, batch_stride: if rank == 3 { access.strides[0] } else { b.index(0) }, part })
 }
 
 /// The slot of the result, and what the product is added to.

@@ -1,6 +1,7 @@
 //! What lowering hands to the rest of the host target: the LIR module, how many iterations a call has, and what it needs at run time.
 
 use super::trace::Step;
+use crate::codegen::host::gemm::panels::PanelParameter;
 use crate::codegen::host::lir;
 use crate::ir::{DType, IndexExpr, Loc};
 
@@ -18,6 +19,8 @@ pub struct LoweredKernel {
     pub scratch_bytes: IndexExpr,
     /// What a non-zero status means: status n is entry n - 1.
     pub sites: Vec<Site>,
+    /// Parameters that may come in panels too. Each has a word after those of the parameters, with the address of the panels, or 0.
+    pub panels: Vec<PanelParameter>,
     /// Estimated time of one iteration in nanoseconds, to decide how finely to share the work.
     pub cost_per_iteration: f64,
     /// What an iteration does, for people.

@@ -72,6 +72,7 @@ pub fn lower(function: &Function, target: Target) -> Result<LoweredKernel, Diagn
         iterations,
         scratch_bytes: IndexExpr::Const(lowering.slots.total()),
         sites: lowering.sites,
+        panels: lowering.panels,
         cost_per_iteration: lowering.cost,
         steps: lowering.trace.steps,
     })

@@ -32,7 +32,9 @@ impl Runnable {
         scratch.resize(bytes / 8 + 8, u64::MAX / 3);
         let skip = scratch.as_ptr().align_offset(64);
         let iterations = self.lowered.iterations.eval(&words);
-        harness::call(&self.image, &self.lowered.symbol, args, (0, iterations), &mut scratch[skip..])
+        // No call here has panels.
+        let args = [args, &vec![0; self.lowered.panels.len()]].concat();
+        harness::call(&self.image, &self.lowered.symbol, &args, (0, iterations), &mut scratch[skip..])
     }
 }
 
