@@ -37,6 +37,8 @@ pub struct Target {
     pub integer_pairs: bool,
     /// Products of pairs of bf16, added to f32, in hardware: beyond what its family promises, see [`Target::host`].
     pub bf16_pairs: bool,
+    /// Products of four unsigned with four signed bytes, added to 32 bits, in hardware: beyond what its family promises as well.
+    pub byte_quads: bool,
     /// How tails are done.
     pub masks: MaskStrategy,
     /// Rows of the matrix-multiply micro-kernel.
@@ -57,6 +59,7 @@ impl Target {
             round: false,
             integer_pairs: true,
             bf16_pairs: false,
+            byte_quads: false,
             masks: MaskStrategy::Scalarized,
             mr: 4,
             nr_vectors: 2,
@@ -71,6 +74,7 @@ impl Target {
                 round: true,
                 integer_pairs: true,
                 bf16_pairs: false,
+                byte_quads: false,
                 masks: MaskStrategy::Masked,
                 mr: 12,
                 nr_vectors: 2,
@@ -84,6 +88,7 @@ impl Target {
                 round: true,
                 integer_pairs: true,
                 bf16_pairs: false,
+                byte_quads: false,
                 masks: MaskStrategy::Masked,
                 mr: 6,
                 nr_vectors: 2,
@@ -97,6 +102,7 @@ impl Target {
                 round: true,
                 integer_pairs: false,
                 bf16_pairs: false,
+                byte_quads: false,
                 masks: MaskStrategy::Scalarized,
                 mr: 6,
                 nr_vectors: 4,
@@ -111,7 +117,10 @@ impl Target {
     pub fn host() -> Target {
         let own = Isa::of_this_cpu();
         let isa = Environment::process_or_default().isa.unwrap_or(own);
-        Target { bf16_pairs: isa == own && isa == Isa::Avx512 && has_bf16_pairs(), ..Target::of(isa) }
+        match isa {
+            Isa::Avx512 if isa == own => with_extensions(Target::of(isa)),
+            _ => Target::of(isa),
+        }
     }
 
     /// Columns of the micro-kernel.
@@ -129,14 +138,16 @@ pub fn host_identity() -> &'static str {
     IDENTITY.get_or_init(|| format!("{}-{}", std::env::consts::ARCH, cpu_model()))
 }
 
+/// AVX-512 with what this CPU has of the extensions that are used.
 #[cfg(target_arch = "x86_64")]
-fn has_bf16_pairs() -> bool {
-    is_x86_feature_detected!("avx512bf16")
+fn with_extensions(target: Target) -> Target {
+    let (bf16_pairs, byte_quads) = (is_x86_feature_detected!("avx512bf16"), is_x86_feature_detected!("avx512vnni"));
+    Target { bf16_pairs, byte_quads, ..target }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn has_bf16_pairs() -> bool {
-    false
+fn with_extensions(target: Target) -> Target {
+    target
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -166,6 +177,6 @@ mod tests {
         const BF16: u32 = 1 << 5;
         let more = host_identity().rsplit('.').next().and_then(|word| u32::from_str_radix(word, 16).ok()).unwrap();
         assert!(more & BF16 != 0 || !Target::host().bf16_pairs);
-        assert!(Isa::ALL.iter().all(|&isa| !Target::of(isa).bf16_pairs));
+        assert!(Isa::ALL.iter().map(|&isa| Target::of(isa)).all(|target| !target.bf16_pairs && !target.byte_quads));
     }
 }

@@ -89,12 +89,12 @@ fn product(target: Target, elem: Elem, transposed: bool) -> Module {
     module
 }
 
-/// Products of short types, in pairs of steps and in single ones.
+/// Products of short types, several steps at a time and one.
 #[test]
 #[ignore = "a measurement"]
 fn narrow_gemm_rates() {
     let target = Target::host();
-    let single = Target { bf16_pairs: false, integer_pairs: false, ..target };
+    let single = Target { bf16_pairs: false, integer_pairs: false, byte_quads: false, ..target };
     let sizes = [64, 256, 1024];
     for (target, elem) in
         [Elem::F32, Elem::F16, Elem::BF16, Elem::I8].into_iter().flat_map(|elem| [(single, elem), (target, elem)])
@@ -115,8 +115,8 @@ fn narrow_gemm_rates() {
                 let args = [x, x, c.as_mut_ptr() as u64, size, size, size];
                 let time = best(|| call(kernel, &args, &mut scratch));
                 let rate = 2.0 * (n * n * n) as f64 / time;
-                let pairs = target.integer_pairs;
-                println!("{elem} {n}, B^T {transposed}, pairs {pairs}: {:.1} G/s", rate * 1e-9);
+                let several = target.integer_pairs;
+                println!("{elem} {n}, B^T {transposed}, several steps {several}: {:.1} G/s", rate * 1e-9);
             }
         }
     }

@@ -339,20 +339,29 @@ fn pairs_order_as_integers() {
     }
 }
 
-/// By an instruction and by arithmetic on the halves.
+/// By an instruction and by arithmetic on the parts.
 #[test]
-fn pairs_are_multiplied_and_added() {
+fn parts_of_words_are_multiplied_and_added() {
     let words: Vec<u32> = (0..4096u32).map(|i| i.wrapping_mul(0x9e37_79b1) ^ 0x8000).chain([0x8000_8000; 8]).collect();
     let halves = |word: u32| [word as u16 as i16, (word >> 16) as i16].map(i32::from);
     let others: Vec<u32> = words.iter().rev().map(|word| word.rotate_left(7)).collect();
     let brain = |bits: u16| f32::from_bits(u32::from(bits & 0x80ff | 0x3f00) << 16);
     let normal: Vec<u32> = words.iter().map(|word| word & 0x80ff_80ff | 0x3f00_3f00).collect();
-    for target in runnable().into_iter().flat_map(|t| [t, Target { integer_pairs: false, bf16_pairs: false, ..t }]) {
+    for target in runnable()
+        .into_iter()
+        .flat_map(|t| [t, Target { integer_pairs: false, bf16_pairs: false, byte_quads: false, ..t }])
+    {
         let dot = map(target, Elem::I32, |b, x, z| b.pair_dot(x, z, x));
         for (i, sum) in run_map::<u32, i32>(&dot, &words, &others).into_iter().enumerate() {
             let ([x, y], [z, w]) = (halves(words[i]), halves(others[i]));
             let want = (words[i] as i32).wrapping_add(x.wrapping_mul(z)).wrapping_add(y.wrapping_mul(w));
             assert_eq!(sum, want, "{:#x} {:#x} on {}", words[i], others[i], target.isa.name());
+        }
+        let dot = map(target, Elem::I32, |b, x, z| b.quad_dot(x, z, x));
+        for (i, sum) in run_map::<u32, i32>(&dot, &words, &others).into_iter().enumerate() {
+            let bytes = words[i].to_le_bytes().into_iter().zip(others[i].to_le_bytes());
+            let products = bytes.map(|(x, z)| i32::from(x) * i32::from(z as i8)).sum::<i32>();
+            assert_eq!(sum, products.wrapping_add(words[i] as i32), "{:#x} {:#x}", words[i], others[i]);
         }
         if !target.fma {
             continue;
@@ -426,6 +435,7 @@ fn every_target_compiles_every_operation() {
             let back = b.widen(back);
             let words = b.bitcast(back, Elem::I32);
             let (back, words) = (b.pair_dot(words, words, back), b.pair_dot(words, words, words));
+            let words = b.quad_dot(words, words, words);
             let words = b.bitcast(words, Elem::F32);
             let back = b.add(back, words);
             b.convert(back, true, Elem::F16, true)

@@ -33,7 +33,7 @@ impl Emitter<'_> {
             return self.define(result, &format!("load ptr, ptr {address}, align 8"));
         }
         let elem = ty.elem().unwrap_or(Elem::I64);
-        let (text, align) = (self.ty(ty), if access.halves { elem.bytes().div_ceil(2) } else { elem.bytes() });
+        let (text, align) = (self.ty(ty), if access.loose { 1 } else { elem.bytes() });
         match (access.strided, access.masked) {
             (false, false) => {
                 let address = self.element(elem, inst.args[0], inst.args[1]);

@@ -9,9 +9,9 @@
 mod arith;
 mod control;
 mod convert;
+mod dots;
 mod lanes;
 mod memory;
-mod pairs;
 
 use super::cpu::Isa;
 use super::lir::{Elem, Function, Inst, Module, Op, Type, Value};
@@ -139,6 +139,7 @@ impl Emitter<'_> {
             Op::Cvt(cvt) => self.cvt(*cvt, inst),
             Op::Bitcast => self.bitcast(inst),
             Op::PairDot => self.pair_dot(inst),
+            Op::QuadDot => self.quad_dot(inst),
             Op::Bin(_) | Op::Un(_) | Op::Fma | Op::Cmp(_) | Op::Ucmp(_) | Op::Select => self.arith(inst),
         }
     }

@@ -6,7 +6,7 @@
 
 use super::kernel::{self, Tile};
 use super::pack::{self, Order};
-use super::pairs::Step;
+use super::words::Step;
 use super::{Gemm, I, KC, Kind, P, Problem};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Elem, Type, Value};

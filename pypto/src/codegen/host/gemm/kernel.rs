@@ -2,7 +2,7 @@
 //!
 //! Packed A is a sequence of chunks of W steps: [chunk][row][W], so that packing copies whole vectors; packed B is [step][NR].
 
-use super::pairs::Step;
+use super::words::Step;
 use super::{Kind, Problem};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 
@@ -76,21 +76,21 @@ pub(super) fn mul_add(b: &mut Builder<'_>, acc: Elem, x: Value, y: Value, sum: V
 fn body(b: &mut Builder<'_>, step: Step, tile: &Tile) {
     let (acc, word) = (step.acc(), step.word());
     let target = b.target();
-    let (mr, vectors, lanes) = (target.mr, target.nr_vectors, target.lanes as i64);
+    let (mr, lanes) = (target.mr, target.lanes as i64);
     // The result is needed after a few hundred cycles, which hides its way from the outer caches.
     for row in 0..mr {
         let bytes = b.index((row * acc.bytes()) as i64);
         let offset = b.mul(tile.c_stride, bytes);
         b.prefetch(tile.c, offset);
     }
-    let zeros = vec![b.constant(Type::Vector(acc), 0); mr * vectors];
+    let (tile, first) = first_sums(b, step, tile);
     let (zero, one, chunk) = (b.index(0), b.index(1), b.index(lanes));
     let rest = b.urem(tile.depth, chunk);
     let whole = b.sub(tile.depth, rest);
     let count = step.written_out().min(lanes);
     let written_out = b.index(count);
-    let sums = b.for_loop(zero, whole, chunk, &zeros, |b, k, sums| {
-        let (a, bp) = chunk_at(b, word, tile, k);
+    let sums = b.for_loop(zero, whole, chunk, &first, |b, k, sums| {
+        let (a, bp) = chunk_at(b, word, &tile, k);
         b.for_loop(zero, chunk, written_out, sums, |b, first, sums| {
             let nr = b.index(target.nr() as i64);
             let (a, row) = (b.addr(a, word, first), b.mul(first, nr));
@@ -112,7 +112,7 @@ fn body(b: &mut Builder<'_>, step: Step, tile: &Tile) {
             sums
         })
     });
-    let (a, bp) = chunk_at(b, word, tile, whole);
+    let (a, bp) = chunk_at(b, word, &tile, whole);
     let sums = b.for_loop(zero, rest, one, &sums, |b, k, sums| {
         let nr = b.index(target.nr() as i64);
         let row = b.mul(k, nr);
@@ -125,7 +125,23 @@ fn body(b: &mut Builder<'_>, step: Step, tile: &Tile) {
         });
         sums
     });
-    finish(b, acc, tile, &sums);
+    finish(b, acc, &tile, &sums);
+}
+
+/// What the sums begin with: zeros, or the first row of the panel of B, after which the steps follow.
+fn first_sums(b: &mut Builder<'_>, step: Step, tile: &Tile) -> (Tile, Vec<Value>) {
+    let (target, shape) = (b.target(), Type::Vector(step.acc()));
+    if !step.has_first_sums() {
+        return (Tile { ..*tile }, vec![b.constant(shape, 0); target.mr * target.nr_vectors]);
+    }
+    let row: Vec<Value> = (0..target.nr_vectors)
+        .map(|v| {
+            let at = b.index((v * target.lanes) as i64);
+            b.load(shape, tile.b, at)
+        })
+        .collect();
+    let nr = b.index(target.nr() as i64);
+    (Tile { b: b.addr(tile.b, step.word(), nr), ..*tile }, row.repeat(target.mr))
 }
 
 /// Where step k, the first of a chunk, lies in packed A and B.

@@ -5,7 +5,7 @@
 //! way. The micro-kernel computes MR x NR results in registers. One driver function per operand layout is shared by all products of a
 //! module; sizes and strides are its run-time arguments, so nothing is unrolled over the problem.
 //!
-//! Factors of 16 bits or fewer are packed as pairs of consecutive steps where the CPU multiplies and adds those at once (`pairs`).
+//! Factors of 16 bits or fewer are packed as words of two or four steps where the CPU multiplies and adds those at once (`words`).
 //!
 //! Order of additions (part of the numeric contract): within a block of [`KC`] steps `acc = fma(a, b, acc)` from 0 with k ascending; then
 //! `c = c + acc`, where the first block stores `acc` or adds it to the initial value.
@@ -16,8 +16,8 @@ mod in_place;
 mod kernel;
 mod known;
 mod pack;
-mod pairs;
 pub mod panels;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +27,7 @@ use super::lir::{Builder, Cmp, Elem, Tail, Type, Value};
 use known::{Known, Way};
 use pack::Layout;
 pub use panels::Panels;
+use words::Packing;
 
 /// Length of a block of the inner dimension.
 pub const KC: i64 = 256;
@@ -121,7 +122,8 @@ pub fn scratch_bytes(target: Target, n: Option<usize>, k: Option<usize>) -> usiz
     let depth = k.map_or(KC as usize, |k| k.min(KC as usize)).next_multiple_of(lanes);
     let columns = n.map_or(NC as usize, |n| n.min(NC as usize)).next_multiple_of(nr);
     // Packing transposed B writes whole vectors of rows, up to `lanes` beyond the last panel.
-    let packed = (depth * columns + lanes * nr) * 4;
+    // A panel may have a row of its own beside the steps.
+    let packed = ((depth + 1) * columns + lanes * nr) * 4;
     b_offset(target) as usize * 4 + packed.max(few_rows::scratch_bytes(n))
 }
 
@@ -145,8 +147,7 @@ struct Kind {
     a: Layout,
     b: Layout,
     acc: Elem,
-    /// Whether what is packed are pairs of steps.
-    pairs: bool,
+    packing: Packing,
     known: Known,
     /// Whether the right factor may come in panels.
     panels: bool,
@@ -177,8 +178,8 @@ fn in_place_if_whole(b: &mut Builder<'_>, gemm: &Gemm) -> Option<Gemm> {
 fn kind(b: &Builder<'_>, gemm: &Gemm) -> Kind {
     let acc = if gemm.a.elem.is_float() { Elem::F32 } else { Elem::I32 };
     let (left, right) = (Layout::of(b, &gemm.a), Layout::of(b, &gemm.b));
-    let pairs = pairs::fits(b.target(), left, right);
-    Kind { a: left, b: right, acc, pairs, known: Known::of(b, gemm, right), panels: gemm.panels.is_some() }
+    let packing = Packing::of(b.target(), left, right);
+    Kind { a: left, b: right, acc, packing, known: Known::of(b, gemm, right), panels: gemm.panels.is_some() }
 }
 
 fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
@@ -293,17 +294,18 @@ fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
 
 /// A product with at least one step. Where the number of rows is only known at run time, it decides there.
 fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
+    let unpacked = Kind { packing: Packing::One, ..kind };
     let (most, few): (i64, fn(&mut Builder<'_>, Kind, &Problem)) = match kind.known.way {
         Way::Blocked => return blocked(b, kind, p),
-        Way::FewRows(Some(_)) => return few_rows::emit(b, kind, p),
-        Way::FewDots(Some(_)) => return few_dots::emit(b, kind, p),
+        Way::FewRows(Some(_)) => return few_rows::emit(b, unpacked, p),
+        Way::FewDots(Some(_)) => return few_dots::emit(b, unpacked, p),
         Way::FewRows(None) => (few_rows::MOST, few_rows::emit),
         Way::FewDots(None) => (few_dots::MOST, few_dots::emit),
     };
     let most = b.index(most);
     let is_small = b.cmp(Cmp::Le, p.m, most);
     let small = |b: &mut Builder<'_>| {
-        few(b, kind, p);
+        few(b, unpacked, p);
         Vec::new()
     };
     b.if_else(is_small, small, |b| {
@@ -324,14 +326,14 @@ struct Block {
 }
 
 fn block(b: &mut Builder<'_>, kind: Kind, p: &Problem, k0: Value) -> Block {
-    let (zero, one, kc) = (b.index(0), b.index(1), b.index(KC));
+    let (zero, one, kc) = (b.index(0), b.index(1), b.index(kind.packing.depth(kind.acc)));
     let left = b.sub(p.k, k0);
     let depth = b.min(left, kc);
     let first = b.cmp(Cmp::Eq, k0, zero);
     Block {
         k0,
         depth,
-        steps: if kind.pairs { pairs::count(b, depth) } else { depth },
+        steps: kind.packing.words(b, depth),
         init: b.select(first, p.init, p.c),
         init_stride: b.select(first, p.init_stride, p.c_stride),
         adds: b.select(first, p.has_init, one),
@@ -355,7 +357,7 @@ fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     b.for_loop(zero, p.n, nc, &[], |b, j0, _| {
         let left = b.sub(p.n, j0);
         let columns = b.min(left, nc);
-        b.for_each(zero, p.k, KC, |b, k0| {
+        b.for_each(zero, p.k, kind.packing.depth(kind.acc), |b, k0| {
             let block = block(b, kind, p, k0);
             let (right, range_b) = right_block(b, kind, p, &block, j0, columns, packed_b);
             b.for_each(zero, p.m, mc(target), |b, i0| {
@@ -363,7 +365,7 @@ fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
                 let rows = b.min(left, limit);
                 let source = element(b, kind.a.elem, p.a, p.a_strides, i0, block.k0);
                 let range_a = pack::pack_a(b, kind, source, p.a_strides, rows, block.depth, packed_a);
-                let subnormal = pairs::may_be_subnormal(b, range_a, range_b);
+                let subnormal = words::may_be_subnormal(b, range_a, range_b);
                 let unit = one(b);
                 let c_at = element(b, kind.acc, p.c, [p.c_stride, unit], i0, j0);
                 let init_at = element(b, kind.acc, block.init, [block.init_stride, unit], i0, j0);
@@ -389,7 +391,7 @@ fn right_block(
         let source = element(b, kind.b.elem, p.b, p.b_strides, block.k0, j0);
         pack::pack_b(b, kind, source, p.b_strides, block.depth, columns, packed)
     };
-    let place = panels::Place { start: packed, for_column: block.steps };
+    let place = panels::Place { start: packed, for_column: kind.packing.panel(b, block.steps) };
     let Some(source) = p.panels else {
         return (place, pack(b));
     };

@@ -3,7 +3,8 @@
 //! Rows and columns beyond the matrix repeat the last one or are zero: the results that they give are dropped. Steps of k beyond the block
 //! are never read by the micro-kernel.
 
-use super::{I, Kind, Operand, P, pairs};
+use super::words::{self, Packing};
+use super::{I, Kind, Operand, P};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Value};
 
 /// Panels of B that are packed at a time.
@@ -94,8 +95,8 @@ pub(super) fn pack_a(
     out: Value,
 ) -> Option<Value> {
     let args = [source, strides[0], strides[1], rows, depth, out];
-    if kind.pairs {
-        return pairs::pack_a(b, kind, &args);
+    if kind.packing != Packing::One {
+        return words::pack_a(b, kind, &args);
     }
     b.call(&format!("gemm_pack_a_{}", kind.a.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {
         let mr = b.target().mr as i64;
@@ -217,7 +218,7 @@ fn vectors_along_k(
 }
 
 /// Packs `depth` x `columns` of B at `source` into panels of NR columns; gives the range of pairs of bf16, see
-/// [`super::pairs::may_be_subnormal`].
+/// [`super::words::may_be_subnormal`].
 pub(super) fn pack_b(
     b: &mut Builder<'_>,
     kind: Kind,
@@ -228,8 +229,8 @@ pub(super) fn pack_b(
     out: Value,
 ) -> Option<Value> {
     let args = [source, strides[0], strides[1], columns, depth, out];
-    if kind.pairs {
-        return pairs::pack_b(b, kind, &args);
+    if kind.packing != Packing::One {
+        return words::pack_b(b, kind, &args);
     }
     let whole = if kind.known.whole_columns && kind.b.order != Order::Columns { "_n" } else { "" };
     b.call(&format!("gemm_pack_b_{}{whole}", kind.b.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {

@@ -1,6 +1,6 @@
 //! Products against a scalar loop with the same order of additions, bit for bit, and the shape of the micro-kernel's code.
 
-mod pairs;
+mod words;
 
 use super::*;
 use crate::codegen::host::compile::compile_assembly;
@@ -137,6 +137,20 @@ fn check_shape<T: Copy>(
     random: &impl Fn(&mut Random) -> T,
     value: &impl Fn(T) -> f64,
 ) {
+    check_factors(image, target, elem, lies, init, [m, n, k], random, [value, value]);
+}
+
+/// With a reading of the elements of each factor.
+fn check_factors<T: Copy>(
+    image: &Image,
+    target: Target,
+    elem: (Elem, bool),
+    lies: [Lie; 2],
+    init: usize,
+    [m, n, k]: [usize; 3],
+    random: &impl Fn(&mut Random) -> T,
+    values: [&dyn Fn(T) -> f64; 2],
+) {
     let float = elem.0.is_float();
     let mut rng = Random(m as u32 * 31 + n as u32 * 7 + k as u32);
     let (sa, size_a) = strides(lies[0], m, k);
@@ -173,7 +187,7 @@ fn check_shape<T: Copy>(
             old[at]
         } else {
             let start = [None, Some(old[at]), bias.get(j).copied()][init];
-            let pair = |x: usize| (value(a[i * sa[0] + x * sa[1]]), value(b[x * sb[0] + j * sb[1]]));
+            let pair = |x: usize| (values[0](a[i * sa[0] + x * sa[1]]), values[1](b[x * sb[0] + j * sb[1]]));
             reference(target.fma, float, start, k, pair)
         };
         let name = format!("{m}x{n}x{k} {lies:?} init {init} {elem:?} on {} at ({i}, {j})", target.isa.name());
@@ -307,7 +321,7 @@ fn micro_kernel_keeps_its_sums_in_registers() {
         let target = Target::of(isa);
         let assembly =
             compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0, None, [None; 3])).unwrap();
-        let lines = function_lines(&assembly, &kernel::name(super::pairs::Step::One(Elem::F32)));
+        let lines = function_lines(&assembly, &kernel::name(super::words::Step::One(Elem::F32)));
         let multiplications = lines.iter().filter(|l| l.starts_with("vfmadd") || l.starts_with("fmla")).count();
         // Those of the main loop, and one step in the rest.
         let steps = kernel::STEPS as usize + 1;

@@ -137,8 +137,8 @@ pub struct Access {
     pub strided: bool,
     /// The last operand is a lane mask: masked-off lanes are not touched and load as 0.
     pub masked: bool,
-    /// Each element is two of half its width, which is all that the address is a multiple of.
-    pub halves: bool,
+    /// Each element is several of a narrower type: the address may be that of any of them.
+    pub loose: bool,
 }
 
 /// An operation. Operands in order are given for each.
@@ -153,6 +153,8 @@ pub enum Op {
     /// `(a, b, c)`: the products of both 16-bit halves of a and b, vectors of `i32`, added to c. Signed integers where c is `i32`, wrapping;
     /// bf16 where it is `f32`, the upper halves first and with one rounding for each. What is subnormal may count as zero there.
     PairDot,
+    /// `(a, b, c)`: the products of the four bytes of a, unsigned, and of b, signed, added to c; vectors of `i32`, wrapping.
+    QuadDot,
     /// `(a, b)`: signed integers or floats; result `i1` or a mask.
     Cmp(Cmp),
     /// `(a, b)`: unsigned integers; result `i1` or a mask.
@@ -247,13 +249,13 @@ impl Reduce {
 impl Access {
     fn suffix(self) -> String {
         let part = |is_set: bool, name: &'static str| if is_set { name } else { "" };
-        [part(self.halves, ".halves"), part(self.strided, ".stride"), part(self.masked, ".mask")].concat()
+        [part(self.loose, ".loose"), part(self.strided, ".stride"), part(self.masked, ".mask")].concat()
     }
 
     fn from_suffix(suffix: &str) -> Option<Access> {
         let mut parts = suffix.split('.').skip(1).peekable();
         let mut has = |name: &str| parts.next_if_eq(&name).is_some();
-        let access = Access { halves: has("halves"), strided: has("stride"), masked: has("mask") };
+        let access = Access { loose: has("loose"), strided: has("stride"), masked: has("mask") };
         parts.next().is_none().then_some(access)
     }
 }
@@ -266,6 +268,7 @@ impl Op {
             Op::Un(u) => u.mnemonic().into(),
             Op::Fma => "fma".into(),
             Op::PairDot => "pair_dot".into(),
+            Op::QuadDot => "quad_dot".into(),
             Op::Cmp(c) => format!("cmp.{}", c.mnemonic()),
             Op::Ucmp(c) => format!("ucmp.{}", c.mnemonic()),
             Op::Select => "select".into(),
@@ -306,6 +309,7 @@ impl Op {
         Some(match head {
             "fma" => Op::Fma,
             "pair_dot" => Op::PairDot,
+            "quad_dot" => Op::QuadDot,
             "cmp" => Op::Cmp(Cmp::from_mnemonic(tail)?),
             "ucmp" => Op::Ucmp(Cmp::from_mnemonic(tail)?),
             "select" => Op::Select,

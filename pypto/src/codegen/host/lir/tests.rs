@@ -14,7 +14,8 @@ fn sample(isa: Isa) -> Module {
             let v = b.load_vec(Elem::F32, x, i, None, tail.mask());
             let v = b.fma(v, scale, carried[0]);
             b.store_vec(v, y, i, Some(n), tail.mask());
-            let words = b.load_pairs(Elem::I32, x, i, tail.mask());
+            let words = b.load_words(Elem::I32, x, i, tail.mask());
+            let words = b.quad_dot(words, words, words);
             let v = b.pair_dot(words, words, v);
             vec![v]
         });
@@ -74,7 +75,7 @@ fn verifier_rejects_bad_modules() {
         ("helper @h(%0: i64, %1: f32) -> () {\n %2: i64 = add %0, %1\n yield\n}", "do not fit"),
         ("helper @h(%0: f16) -> () {\n %2: f16 = add %0, %0\n yield\n}", "do not fit"),
         ("helper @h(%0: v<i32>, %1: v<i16>) -> () {\n %2: v<i32> = pair_dot %0, %1, %0\n yield\n}", "do not fit"),
-        ("helper @h(%0: ptr, %1: i64) -> () {\n %2: i32 = load.halves %0, %1\n yield\n}", "do not fit"),
+        ("helper @h(%0: ptr, %1: i64) -> () {\n %2: i32 = load.loose %0, %1\n yield\n}", "do not fit"),
         ("helper @h(%0: i64) -> () {\n call.g %0\n yield\n}", "not defined before"),
     ];
     for (text, message) in bad {

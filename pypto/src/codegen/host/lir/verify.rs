@@ -181,7 +181,7 @@ fn memory(op: &Op, args: &[Type], results: &[Type]) -> bool {
             && rest[1] == Type::INDEX
             && (!access.strided || rest[2] == Type::INDEX)
             && (!access.masked || rest[expected - 1] == Type::MASK)
-            && (!access.halves || (value.is_vector() && !access.strided))
+            && (!access.loose || (value.is_vector() && !access.strided))
             && (value.is_vector() || access == Default::default())
             && value.elem() != Some(Elem::I1)
     };
@@ -245,6 +245,9 @@ fn arithmetic(op: &Op, args: &[Type], results: &[Type]) -> bool {
         (Op::PairDot, [a, b, c]) => {
             let words = Type::Vector(Elem::I32);
             *a == words && *b == words && c == result && (*c == words || *c == Type::VF32)
+        }
+        (Op::QuadDot, args) => {
+            args.iter().all(|arg| *arg == Type::Vector(Elem::I32) && arg == result) && args.len() == 3
         }
         (Op::Cmp(_), [a, b]) => a == b && computes(a.elem()) && *result == a.with_elem(Elem::I1),
         (Op::Ucmp(_), [a, b]) => a == b && a.elem().is_some_and(|e| !e.is_float()) && *result == a.with_elem(Elem::I1),

@@ -138,6 +138,12 @@ impl Builder<'_> {
         self.emit(Op::PairDot, &[a, b, c], ty)
     }
 
+    /// c plus the products of the bytes of the words a and b, see [`Op::QuadDot`].
+    pub fn quad_dot(&mut self, a: Value, b: Value, c: Value) -> Value {
+        let ty = self.ty(c);
+        self.emit(Op::QuadDot, &[a, b, c], ty)
+    }
+
     /// Compares floats or signed integers.
     pub fn cmp(&mut self, cmp: Cmp, a: Value, b: Value) -> Value {
         self.compare(cmp, a, b, true)

@@ -35,14 +35,14 @@ impl Builder<'_> {
         mask: Option<Value>,
     ) -> Value {
         let stride = stride.filter(|&s| self.as_const(s) != Some(1));
-        let access = Access { strided: stride.is_some(), masked: mask.is_some(), halves: false };
+        let access = Access { strided: stride.is_some(), masked: mask.is_some(), loose: false };
         let args = [base, index].into_iter().chain(stride).chain(mask).collect::<Vec<_>>();
         self.emit(Op::Load(access), &args, Type::Vector(elem))
     }
 
-    /// Loads W consecutive pairs of 16-bit elements as words of 32 bits, or of 8-bit elements as words of 16 bits.
-    pub fn load_pairs(&mut self, word: Elem, base: Value, index: Value, mask: Option<Value>) -> Value {
-        let access = Access { strided: false, masked: mask.is_some(), halves: true };
+    /// Loads W consecutive words of several elements of a narrower type each, wherever they begin.
+    pub fn load_words(&mut self, word: Elem, base: Value, index: Value, mask: Option<Value>) -> Value {
+        let access = Access { strided: false, masked: mask.is_some(), loose: true };
         let args = [base, index].into_iter().chain(mask).collect::<Vec<_>>();
         self.emit(Op::Load(access), &args, Type::Vector(word))
     }
@@ -55,7 +55,7 @@ impl Builder<'_> {
     /// Stores W elements, lane i to `base[index + i * stride]`; only lanes of the mask are touched.
     pub fn store_vec(&mut self, value: Value, base: Value, index: Value, stride: Option<Value>, mask: Option<Value>) {
         let stride = stride.filter(|&s| self.as_const(s) != Some(1));
-        let access = Access { strided: stride.is_some(), masked: mask.is_some(), halves: false };
+        let access = Access { strided: stride.is_some(), masked: mask.is_some(), loose: false };
         self.store_inst(access, [value, base, index].into_iter().chain(stride).chain(mask).collect());
     }
 

@@ -1,39 +1,100 @@
-//! Two steps of the inner dimension at a time, for factors whose elements take 16 bits or fewer.
+//! Several steps of the inner dimension at a time, for factors whose elements take 16 bits or fewer.
 //!
-//! Packed factors are then words of two elements, and what the micro-kernel does in a step is [`Op::PairDot`]: the blocks are those of other
-//! products with half as many steps. Sums of integers wrap, so that their order does not matter. A product of bf16 is exact in f32, and the
-//! instruction adds that of the upper halves first: with the earlier step there, sums are rounded as everywhere else, but for one thing.
-//! The instruction takes subnormal numbers as zero. Packing finds the smallest magnitude in each factor; where these show that no sum can be
-//! subnormal, the instruction is used, and otherwise arithmetic on the halves.
+//! Packed factors are then words of two or four elements, and what the micro-kernel does in a step is [`Op::PairDot`] or [`Op::QuadDot`]: the
+//! blocks are those of other products with fewer steps. Where the steps do not fill the last word, B has zeros there.
 //!
-//! Where the number of steps is odd, the last word has a zero for the step that is missing; in A a negative one, so that the product does not
-//! change the sign of a sum that is a negative zero.
+//! Sums of integers wrap, so that their order does not matter. Of four bytes, those of the left factor are unsigned: signed ones get 128
+//! added, and sums begin with what that makes too much, which packing B finds for every column.
+//!
+//! A product of bf16 is exact in f32, and the instruction adds that of the upper halves first: with the earlier step there, sums are rounded
+//! as everywhere else, but for one thing. The instruction takes subnormal numbers as zero. Packing finds the smallest magnitude in each
+//! factor; where these show that no sum can be subnormal, the instruction is used, and otherwise arithmetic on the halves. A step that is
+//! missing in A is a negative zero, so that the product does not change the sign of a sum that is one.
 //!
 //! [`Op::PairDot`]: crate::codegen::host::lir::Op::PairDot
+//! [`Op::QuadDot`]: crate::codegen::host::lir::Op::QuadDot
 
+mod join;
 mod left;
 mod right;
-mod words;
 
 use super::pack::{Layout, Order};
-use super::{I, Kind, P};
+use super::{I, KC, Kind, P};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Reduce, Type, Value};
 
-/// Whether products of these factors are done in pairs.
-pub(super) fn fits(target: Target, a: Layout, b: Layout) -> bool {
-    let is_short = |factor: &Layout| factor.elem == Elem::I8 || factor.elem == Elem::I16 && factor.signed;
-    match [a.elem, b.elem] {
-        [Elem::BF16, Elem::BF16] => target.bf16_pairs,
-        _ => target.integer_pairs && [a, b].iter().all(is_short),
-    }
+/// What a word of a packed factor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// One element, in the accumulator's type.
+    One,
+    /// Two elements of 16 bits.
+    Pairs,
+    /// Four elements of 8 bits; those of the left factor are signed, and packed with 128 added, or not.
+    Quads { raised: bool },
 }
 
-/// The pairs of so many steps.
-pub(super) fn count(b: &mut Builder<'_>, depth: Value) -> Value {
-    let one = b.index(1);
-    let up = b.add(depth, one);
-    b.lshr(up, one)
+/// Added to every signed byte of a left factor.
+const RAISED: i64 = 0x8080_8080;
+
+impl Packing {
+    /// How products of these factors are done.
+    pub(super) fn of(target: Target, a: Layout, b: Layout) -> Packing {
+        let is_byte = |factor: &Layout| factor.elem == Elem::I8;
+        let is_short = |factor: &Layout| is_byte(factor) || factor.elem == Elem::I16 && factor.signed;
+        let factors = [a, b];
+        if target.byte_quads && factors.iter().all(is_byte) && b.signed {
+            return Packing::Quads { raised: a.signed };
+        }
+        let pairs = match factors.map(|factor| factor.elem) {
+            [Elem::BF16, Elem::BF16] => target.bf16_pairs,
+            _ => target.integer_pairs && factors.iter().all(is_short),
+        };
+        if pairs { Packing::Pairs } else { Packing::One }
+    }
+
+    /// Elements of a word.
+    pub(super) fn elements(self) -> i64 {
+        match self {
+            Packing::One => 1,
+            Packing::Pairs => 2,
+            Packing::Quads { .. } => 4,
+        }
+    }
+
+    /// Steps of a block of the inner dimension: as many words for integers, whose sums may be of any length.
+    pub(super) fn depth(self, acc: Elem) -> i64 {
+        if acc == Elem::I32 { KC * self.elements() } else { KC }
+    }
+
+    /// The words of so many steps.
+    pub(super) fn words(self, b: &mut Builder<'_>, depth: Value) -> Value {
+        let up = b.index(self.elements() - 1);
+        let depth = b.add(depth, up);
+        self.whole_words(b, depth)
+    }
+
+    /// The words that so many steps fill.
+    fn whole_words(self, b: &mut Builder<'_>, depth: Value) -> Value {
+        let bits = b.index(i64::from(self.elements().ilog2()));
+        b.lshr(depth, bits)
+    }
+
+    /// The rows of a panel of B of so many words.
+    pub(super) fn panel(self, b: &mut Builder<'_>, words: Value) -> Value {
+        let more = b.index(i64::from(self == Packing::Quads { raised: true }));
+        b.add(words, more)
+    }
+
+    /// The part of a function's name that says so.
+    fn name(self) -> &'static str {
+        match self {
+            Packing::One => "ones",
+            Packing::Pairs => "pairs",
+            Packing::Quads { raised: false } => "quads",
+            Packing::Quads { raised: true } => "raised_quads",
+        }
+    }
 }
 
 /// What a step of the micro-kernel does.
@@ -45,11 +106,17 @@ pub(super) enum Step {
     Pair(Elem),
     /// A pair of bf16 whose subnormal sums count.
     ExactPair,
+    /// Four bytes, where the sums begin with the first row of a panel of B or not.
+    Quad { raised: bool },
 }
 
 impl Step {
     pub(super) fn of(kind: Kind) -> Step {
-        if kind.pairs { Step::Pair(kind.acc) } else { Step::One(kind.acc) }
+        match kind.packing {
+            Packing::One => Step::One(kind.acc),
+            Packing::Pairs => Step::Pair(kind.acc),
+            Packing::Quads { raised } => Step::Quad { raised },
+        }
     }
 
     /// The type of the sums.
@@ -57,6 +124,7 @@ impl Step {
         match self {
             Step::One(acc) | Step::Pair(acc) => acc,
             Step::ExactPair => Elem::F32,
+            Step::Quad { .. } => Elem::I32,
         }
     }
 
@@ -71,7 +139,14 @@ impl Step {
             Step::One(acc) => acc.to_string(),
             Step::Pair(acc) => format!("{acc}_pairs"),
             Step::ExactPair => "f32_exact_pairs".to_string(),
+            Step::Quad { raised: false } => "i32_quads".to_string(),
+            Step::Quad { raised: true } => "i32_raised_quads".to_string(),
         }
+    }
+
+    /// Whether a panel of B begins with what the sums begin with.
+    pub(super) fn has_first_sums(self) -> bool {
+        self == Step::Quad { raised: true }
     }
 
     /// Steps that the micro-kernel writes out; few where code is rarely run.
@@ -83,6 +158,7 @@ impl Step {
         match self {
             Step::One(acc) => super::kernel::mul_add(b, acc, x, y, sum),
             Step::Pair(_) => b.pair_dot(x, y, sum),
+            Step::Quad { .. } => b.quad_dot(x, y, sum),
             Step::ExactPair => {
                 let (upper, sixteen) = (b.vint(Elem::I32, -0x1_0000), b.vint(Elem::I32, 16));
                 let first = [x, y].map(|word| {
@@ -146,14 +222,14 @@ type Range = Vec<Value>;
 
 /// Packs a block of A; `args` = source, strides, rows, depth, where to. Gives the smallest exponent of bf16.
 pub(super) fn pack_a(b: &mut Builder<'_>, kind: Kind, args: &[Value; 6]) -> Option<Value> {
-    let name = format!("gemm_pack_a_pairs_{}", kind.a.name());
+    let name = format!("gemm_pack_a_{}_{}", kind.packing.name(), kind.a.name());
     helper(b, kind, &name, args, |b, p, range| left::pack(b, kind, p, &range))
 }
 
 /// Packs a block of B; `args` = source, strides, columns, depth, where to. Gives the smallest exponent of bf16.
 pub(super) fn pack_b(b: &mut Builder<'_>, kind: Kind, args: &[Value; 6]) -> Option<Value> {
     let whole = if kind.known.whole_columns && kind.b.order() != Order::Columns { "_n" } else { "" };
-    let name = format!("gemm_pack_b_pairs_{}{whole}", kind.b.name());
+    let name = format!("gemm_pack_b_{}_{}{whole}", kind.packing.name(), kind.b.name());
     helper(b, kind, &name, args, |b, p, range| right::pack(b, kind, p, range))
 }
 
@@ -175,24 +251,16 @@ fn helper(
     given.first().copied()
 }
 
-/// What is done where the number of steps is odd.
+/// What is done where the steps do not fill the last word: the body gets how many are left.
 fn last(
     b: &mut Builder<'_>,
+    packing: Packing,
     depth: Value,
-    range: Range,
-    body: impl FnOnce(&mut Builder<'_>, &[Value]) -> Range,
-) -> Range {
-    let (zero, one) = (b.index(0), b.index(1));
-    let odd = b.and(depth, one);
-    let is_odd = b.cmp(Cmp::Ne, odd, zero);
-    b.if_else(is_odd, |b| body(b, &range), |_| range.clone())
-}
-
-fn whole_pairs(b: &mut Builder<'_>, depth: Value) -> Value {
-    let one = b.index(1);
-    b.lshr(depth, one)
-}
-
-fn with(b: &mut Builder<'_>, range: &[Value], words: Value) -> Range {
-    range.iter().map(|&range| narrow(b, range, words)).collect()
+    carried: Vec<Value>,
+    body: impl FnOnce(&mut Builder<'_>, Value, &[Value]) -> Vec<Value>,
+) -> Vec<Value> {
+    let (zero, mask) = (b.index(0), b.index(packing.elements() - 1));
+    let rest = b.and(depth, mask);
+    let has_rest = b.cmp(Cmp::Ne, rest, zero);
+    b.if_else(has_rest, |b| body(b, rest, &carried), |_| carried.clone())
 }

@@ -1,17 +1,17 @@
-//! Packs blocks of A as words of two steps, in the order in which `pack` does single ones.
+//! Packs blocks of A as words of several steps, in the order in which `pack` does single ones.
 
 use super::super::element;
 use super::super::pack::{Order, Panel, clamped, padded};
-use super::words::{join, words_along};
-use super::{Kind, Range, count, last, whole_pairs, with};
+use super::join::{join, raised, words_along};
+use super::{Kind, Range, last, narrow};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 
 /// Packs the block that `p` = source, strides, rows, depth and destination describe.
 pub(super) fn pack(b: &mut Builder<'_>, kind: Kind, p: &[Value], range: &[Value]) -> Range {
     let mr = b.target().mr as i64;
     let (zero, mr_value) = (b.index(0), b.index(mr));
-    let steps = count(b, p[4]);
-    let padded = padded(b, steps);
+    let words = kind.packing.words(b, p[4]);
+    let padded = padded(b, words);
     b.for_loop(zero, p[3], mr_value, range, |b, i, range| {
         let offset = b.mul(i, padded);
         let out = b.addr(p[5], Elem::I32, offset);
@@ -20,14 +20,18 @@ pub(super) fn pack(b: &mut Builder<'_>, kind: Kind, p: &[Value], range: &[Value]
             Order::Columns => columns_of(b, kind, &panel, range),
             _ => rows_of(b, kind, &panel, range),
         };
-        last(b, panel.depth, range, |b, range| last_step(b, kind, &panel, range))
+        last(b, kind.packing, panel.depth, range, |b, rest, range| last_word(b, kind, &panel, rest, range))
     })
+}
+
+fn with(b: &mut Builder<'_>, range: &[Value], words: Value) -> Range {
+    range.iter().map(|&range| narrow(b, range, words)).collect()
 }
 
 /// Rows of A are contiguous (or strided): each chunk of W words of a row is one vector.
 fn rows_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -> Range {
     let (mr, lanes) = (b.target().mr as i64, b.lanes() as i64);
-    let (zero, one, mr_value) = (b.index(0), b.index(1), b.index(mr));
+    let (zero, mr_value, elements) = (b.index(0), b.index(mr), b.index(kind.packing.elements()));
     let rows = (0..mr)
         .map(|r| {
             let at = clamped(b, panel, r);
@@ -35,30 +39,36 @@ fn rows_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -> R
             b.addr(panel.source, kind.a.elem, offset)
         })
         .collect::<Vec<_>>();
-    let pairs = whole_pairs(b, panel.depth);
-    let stride = panel.strides[1];
-    let ranges = b.lanes_loop(zero, pairs, 1, &[range.to_vec()], |b, k, tail, range| {
-        let chunk = b.mul(k, mr_value);
+    let whole = kind.packing.whole_words(b, panel.depth);
+    let ranges = b.lanes_loop(zero, whole, 1, &[range.to_vec()], |b, k, tail, range| {
+        let (chunk, step) = (b.mul(k, mr_value), b.mul(k, elements));
         let out = b.addr(panel.out, Elem::I32, chunk);
-        let step = b.shl(k, one);
         let mut range = range.to_vec();
         for (r, &row) in rows.iter().enumerate() {
             let words = if kind.a.order == Order::Rows {
-                words_along(b, kind.a, row, step, tail.mask())
+                words_along(b, kind.packing, kind.a, row, step, tail.mask())
             } else {
-                let (first, distance) = (b.mul(step, stride), b.shl(stride, one));
-                let second = b.add(first, stride);
-                let [first, second] =
-                    [first, second].map(|at| b.load_vec(kind.a.elem, row, at, Some(distance), tail.mask()));
-                join(b, kind.a, first, Some(second), 0)
+                strided(b, kind, panel, row, step, tail.mask())
             };
             range = with(b, &range, words);
-            let at = b.index(r as i64 * lanes);
+            let (words, at) = (raised(b, kind.packing, words), b.index(r as i64 * lanes));
             b.store(words, out, at);
         }
         range
     });
     ranges.concat()
+}
+
+/// W words of a row whose elements do not follow each other, from step `step` on.
+fn strided(b: &mut Builder<'_>, kind: Kind, panel: &Panel, row: Value, step: Value, mask: Option<Value>) -> Value {
+    let (stride, elements) = (panel.strides[1], b.index(kind.packing.elements()));
+    let (mut at, distance) = (b.mul(step, stride), b.mul(stride, elements));
+    let mut parts = Vec::new();
+    for _ in 0..kind.packing.elements() {
+        parts.push(b.load_vec(kind.a.elem, row, at, Some(distance), mask));
+        at = b.add(at, stride);
+    }
+    join(b, kind.packing, kind.a, &parts, 0)
 }
 
 /// Columns of A are contiguous: squares of W x W words are transposed.
@@ -77,8 +87,8 @@ fn columns_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -
             })
             .collect::<Vec<_>>();
         let (zero, chunk, mr_value) = (b.index(0), b.index(lanes as i64), b.index(mr as i64));
-        let pairs = whole_pairs(b, panel.depth);
-        b.for_loop(zero, pairs, chunk, range, |b, k, range| {
+        let whole = kind.packing.whole_words(b, panel.depth);
+        b.for_loop(zero, whole, chunk, range, |b, k, range| {
             let offset = b.mul(k, mr_value);
             let out = b.addr(panel.out, Elem::I32, offset);
             let mut range = range.to_vec();
@@ -89,7 +99,7 @@ fn columns_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -
                     range = with(b, &range, words);
                 }
                 for (r, words) in b.transpose(&columns).into_iter().enumerate().take(mr - g * lanes) {
-                    let at = b.index(((g * lanes + r) * lanes) as i64);
+                    let (words, at) = (raised(b, kind.packing, words), b.index(((g * lanes + r) * lanes) as i64));
                     b.store(words, out, at);
                 }
             }
@@ -99,7 +109,7 @@ fn columns_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -
     b.if_else(inside, |b| copy(b, false), |b| copy(b, true))
 }
 
-/// W vectors of words of A, one for each pair from k on, for rows from `first` on. Beyond the last pair the last step repeats.
+/// W vectors of words of A, one for each from word k on, for rows from `first` on. Beyond the last step that one repeats.
 fn words_across(
     b: &mut Builder<'_>,
     kind: Kind,
@@ -108,9 +118,9 @@ fn words_across(
     first: Value,
     mask: Option<Value>,
 ) -> Vec<Value> {
-    let one = b.index(1);
-    let last = b.sub(panel.depth, one);
-    let start = b.shl(k, one);
+    let (one, count) = (b.index(1), kind.packing.elements());
+    let (last, elements) = (b.sub(panel.depth, one), b.index(count));
+    let start = b.mul(k, elements);
     let load = |b: &mut Builder<'_>, step: i64| {
         let step = b.index(step);
         let at = b.add(start, step);
@@ -121,32 +131,39 @@ fn words_across(
     };
     (0..b.lanes() as i64)
         .map(|i| {
-            let (first, second) = (load(b, 2 * i), load(b, 2 * i + 1));
-            join(b, kind.a, first, Some(second), 0)
+            let parts: Vec<Value> = (0..count).map(|step| load(b, count * i + step)).collect();
+            join(b, kind.packing, kind.a, &parts, 0)
         })
         .collect()
 }
 
-/// The last step of a panel of A, which has no other to go with.
-fn last_step(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -> Range {
+/// The last word of each row of a panel, for which `rest` steps are left. Beyond these the last one repeats, where B has zeros for it.
+fn last_word(b: &mut Builder<'_>, kind: Kind, panel: &Panel, rest: Value, range: &[Value]) -> Range {
     let (zero, one, lanes) = (b.index(0), b.index(1), b.index(b.lanes() as i64));
-    let (step, pair) = (b.sub(panel.depth, one), whole_pairs(b, panel.depth));
-    let lane = b.urem(pair, lanes);
-    let (chunk, mr) = (b.sub(pair, lane), b.index(b.target().mr as i64));
+    let (step, word) = (b.sub(panel.depth, rest), kind.packing.whole_words(b, panel.depth));
+    let (final_step, lane) = (b.sub(panel.depth, one), b.urem(word, lanes));
+    let (chunk, mr) = (b.sub(word, lane), b.index(b.target().mr as i64));
     let start = b.mul(chunk, mr);
     let start = b.add(start, lane);
     let missing = if kind.a.elem.is_float() { 0x8000 } else { 0 };
     let mut range = range.to_vec();
     for r in 0..b.target().mr as i64 {
         let row = clamped(b, panel, r);
-        let source = element(b, kind.a.elem, panel.source, panel.strides, row, step);
-        let value = b.load(Type::Scalar(kind.a.elem), source, zero);
-        let word = join(b, kind.a, value, None, missing);
+        let parts: Vec<Value> = (0..kind.packing.elements() - 1)
+            .map(|i| {
+                let offset = b.index(i);
+                let at = b.add(step, offset);
+                let at = b.min(at, final_step);
+                let source = element(b, kind.a.elem, panel.source, panel.strides, row, at);
+                b.load(Type::Scalar(kind.a.elem), source, zero)
+            })
+            .collect();
+        let word = join(b, kind.packing, kind.a, &parts, missing);
         if !range.is_empty() {
             let words = b.splat(word);
             range = with(b, &range, words);
         }
-        let skipped = b.index(r);
+        let (word, skipped) = (raised(b, kind.packing, word), b.index(r));
         let offset = b.mul(skipped, lanes);
         let at = b.add(start, offset);
         b.store(word, panel.out, at);

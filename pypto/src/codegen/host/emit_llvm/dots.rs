@@ -1,4 +1,4 @@
-//! Products of pairs of 16-bit elements: one instruction of x86, or arithmetic on the halves.
+//! Sums of products of the parts of words, pairs of 16 bits or quads of 8: one instruction of x86, or arithmetic on the parts.
 
 use super::Emitter;
 use crate::codegen::host::lir::{Elem, Inst, Type};
@@ -68,6 +68,35 @@ impl Emitter<'_> {
         let high = self.temp(&format!("mul {words} {high_a}, {high_b}"));
         let low = self.temp(&format!("mul {words} {low_a}, {low_b}"));
         let sum = self.temp(&format!("add {words} {high}, {low}"));
+        format!("add {words} {sum}, {c}")
+    }
+
+    /// The intrinsic as it was before LLVM 22, which brings it up to date.
+    pub(super) fn quad_dot(&mut self, inst: &Inst) {
+        let [a, b, c] = [0, 1, 2].map(|i| self.name(inst.args[i]));
+        let words = self.ty(Type::Vector(Elem::I32));
+        let text = if self.module.target.byte_quads {
+            let name = format!("llvm.x86.avx512.vpdpbusd.{}", self.lanes() * 32);
+            self.intrinsic(&words, &name, &[&c, &a, &b].map(|x| format!("{words} {x}")))
+        } else {
+            self.bytes(&a, &b, c)
+        };
+        self.define(inst.results[0], &text);
+    }
+
+    fn bytes(&mut self, a: &str, b: &str, c: String) -> String {
+        let shape = Type::Vector(Elem::I32);
+        let (words, top) = (self.ty(shape), self.int(shape, Elem::I32, 24));
+        let products = [0, 8, 16, 24].map(|above| {
+            let above = self.int(shape, Elem::I32, above);
+            let [x, y] = [(a, "lshr"), (b, "ashr")].map(|(word, shift)| {
+                let raised = self.temp(&format!("shl {words} {word}, {above}"));
+                self.temp(&format!("{shift} {words} {raised}, {top}"))
+            });
+            self.temp(&format!("mul {words} {x}, {y}"))
+        });
+        let pairs = [0, 2].map(|i| self.temp(&format!("add {words} {}, {}", products[i], products[i + 1])));
+        let sum = self.temp(&format!("add {words} {}, {}", pairs[0], pairs[1]));
         format!("add {words} {sum}, {c}")
     }
 }

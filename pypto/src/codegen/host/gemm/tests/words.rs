@@ -1,11 +1,11 @@
-//! Products in pairs of steps: every layout, odd numbers of steps, numbers at the limits of their types.
+//! Products several steps at a time: every layout, steps that do not fill words, numbers at the limits of their types.
 
-use super::super::pairs::Step;
+use super::super::words::Step;
 use super::*;
 use half::bf16;
 
 /// Sizes of blocks and not, with enough rows that both factors are packed whatever is known of them.
-const BLOCKS: [[usize; 3]; 11] = [
+const BLOCKS: [[usize; 3]; 13] = [
     [17, 5, 1],
     [17, 33, 2],
     [24, 32, 3],
@@ -17,12 +17,14 @@ const BLOCKS: [[usize; 3]; 11] = [
     [18, 70, 257],
     [410, 35, 12],
     [19, 20, 515],
+    [18, 33, 1030],
+    [17, 20, 2049],
 ];
 
 /// Every target that runs here, and the widest without what this CPU adds to its family.
 fn targets() -> Vec<Target> {
-    let plain = runnable().into_iter().filter(|target| target.bf16_pairs).map(|target| Target::of(target.isa));
-    runnable().into_iter().chain(plain).collect()
+    let (host, plain) = (Target::host(), Target::of(Target::host().isa));
+    runnable().into_iter().chain((plain != host).then_some(plain)).collect()
 }
 
 /// Elements of one distribution after the other, in every layout and with these initial values, on these targets.
@@ -66,7 +68,7 @@ fn bf16_in_every_layout() {
 /// Among them the one sum of a pair that does not fit.
 #[test]
 fn integers_in_every_layout() {
-    check_blocks(&runnable(), (Elem::I8, true), &[&|r| bits(r) as i8, &|_| i8::MIN], |x| x as f64, &[0, 1, 2]);
+    check_blocks(&targets(), (Elem::I8, true), &[&|r| bits(r) as i8, &|_| i8::MIN], |x| x as f64, &[0, 1]);
     check_blocks(&runnable(), (Elem::I8, false), &[&|r| bits(r) as u8, &|_| u8::MAX], |x| x as f64, &[0]);
     check_blocks(&runnable(), (Elem::I16, true), &[&|r| bits(r) as i16, &|_| i16::MIN], |x| x as f64, &[0]);
     check_blocks(&[Target::host()], (Elem::I16, false), &[&|r| bits(r) as u16], |x| x as f64, &[0]);
@@ -94,24 +96,43 @@ fn bf16_of_all_magnitudes() {
     check_blocks(&[Target::host()], BRAIN, &random, |x| x.to_f64(), &[0, 1]);
 }
 
-/// Where a sum may be subnormal there are two micro-kernels.
+/// One factor signed, the other not.
 #[test]
-fn micro_kernels_of_pairs_keep_their_sums_in_registers() {
-    let cases = targets().into_iter().flat_map(|target| [(target, Elem::BF16), (target, Elem::I8)]);
-    for (target, elem) in cases.filter(|&(target, elem)| elem == Elem::I8 || target.bf16_pairs) {
-        let acc = if elem == Elem::I8 { Elem::I32 } else { Elem::F32 };
-        let module = module(target, [(elem, true); 2], [Lie::Rows; 2], 0, None, [None; 3]);
-        let assembly = compile_assembly(&module).unwrap();
-        let lines = function_lines(&assembly, &kernel::name(Step::Pair(acc)));
-        let is_pair =
-            |l: &&&str| ["vdpbf16ps", "vpdpwssd", "vpmaddwd", "pmaddwd"].iter().any(|name| l.starts_with(name));
-        let steps = kernel::STEPS as usize + 1;
-        let count = lines.iter().filter(is_pair).count();
-        assert_eq!(count, target.mr * target.nr_vectors * steps, "{} {elem}", target.isa.name());
-        let is_vector = |l: &&&str| ["xmm", "ymm", "zmm"].iter().any(|name| l.contains(name));
-        let spills = lines.iter().filter(|l| is_vector(l) && l.contains("(%rsp)")).count();
-        // Instructions of SSE2 overwrite a factor, for whose copies registers are few.
-        assert!(spills == 0 || target.isa == Isa::Sse2, "{} {elem}: {spills}", target.isa.name());
+fn integers_of_both_signs() {
+    let values: [&dyn Fn(u8) -> f64; 2] = [&|x| f64::from(x), &|x| f64::from(x as i8)];
+    for target in runnable() {
+        for (elems, values) in [([false, true], values), ([true, false], [values[1], values[0]])] {
+            let image =
+                load(&module(target, elems.map(|signed| (Elem::I8, signed)), [Lie::Rows; 2], 0, None, [None; 3]));
+            for random in [&bits as &dyn Fn(&mut Random) -> u32, &|_| 0x80, &|_| 0xff] {
+                for shape in BLOCKS {
+                    let byte = |r: &mut Random| random(r) as u8;
+                    check_factors(&image, target, (Elem::I8, true), [Lie::Rows; 2], 0, shape, &byte, values);
+                }
+            }
+        }
+    }
+}
+
+/// Those of the instructions for several steps at a time.
+#[test]
+fn micro_kernels_keep_their_sums_in_registers() {
+    for target in targets() {
+        let integers = if target.byte_quads { Step::Quad { raised: true } } else { Step::Pair(Elem::I32) };
+        let cases = [(Elem::I8, integers), (Elem::BF16, Step::Pair(Elem::F32))];
+        for (elem, step) in cases.into_iter().filter(|case| case.0 == Elem::I8 || target.bf16_pairs) {
+            let module = module(target, [(elem, true); 2], [Lie::Rows; 2], 0, None, [None; 3]);
+            let assembly = compile_assembly(&module).unwrap();
+            let lines = function_lines(&assembly, &kernel::name(step));
+            let steps = kernel::STEPS as usize + 1;
+            let names = ["vdpbf16ps", "vpdpbusd", "vpdpwssd", "vpmaddwd", "pmaddwd"];
+            let count = lines.iter().filter(|l| names.iter().any(|name| l.starts_with(name))).count();
+            assert_eq!(count, target.mr * target.nr_vectors * steps, "{} {elem}", target.isa.name());
+            let is_vector = |l: &&&str| ["xmm", "ymm", "zmm"].iter().any(|name| l.contains(name));
+            let spills = lines.iter().filter(|l| is_vector(l) && l.contains("(%rsp)")).count();
+            // Instructions of SSE2 overwrite a factor, for whose copies registers are few.
+            assert!(spills == 0 || target.isa == Isa::Sse2, "{} {elem}: {spills}", target.isa.name());
+        }
     }
 }
 
