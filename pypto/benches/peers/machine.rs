@@ -47,7 +47,7 @@ impl Machine {
         let fits = |level: &&Bandwidth| bytes <= level.bytes * 1.1;
         let Some(level) = self.levels.iter().find(fits).or(self.levels.last()) else { return (0.0, "") };
         let bandwidth = if work.written > bytes / 8.0 { level.copy } else { level.read };
-        let (compute, transfer) = (work.flops / self.flops, work.passes * bytes / bandwidth);
+        let (compute, transfer) = (work.flops / (self.flops * work.at_once), work.passes * bytes / bandwidth);
         if compute > transfer { (compute, "flops") } else { (transfer, level.name) }
     }
 }

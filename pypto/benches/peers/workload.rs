@@ -13,6 +13,8 @@ use crate::timing::slice;
 pub struct Work {
     /// Multiply-adds count twice.
     pub flops: f64,
+    /// How many of them this CPU does in the time of one of f32.
+    pub at_once: f64,
     /// Bytes of inputs, each once.
     pub read: f64,
     /// Bytes of outputs, each once.
@@ -23,7 +25,7 @@ pub struct Work {
 
 impl Work {
     pub fn new(flops: f64, read: f64, written: f64) -> Work {
-        Work { flops, read, written, passes: 1.0 }
+        Work { flops, at_once: 1.0, read, written, passes: 1.0 }
     }
 
     /// Elements of `f32` that are read and written.

@@ -1,4 +1,4 @@
-//! Products of matrices: square, with few rows, of short floats, and a feed-forward block.
+//! Products of matrices: square, with few rows, of short floats and bytes, and a feed-forward block.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use pypto::jit::Result;
 use pypto::kernels::inline::gelu_tanh;
 use pypto::prelude::*;
 
-use crate::inputs::{normal, row};
+use crate::inputs::{integers, normal, row};
 use crate::workload::{Prepared, Work, Workload, on, prepared};
 
 pub fn workloads() -> Vec<Workload> {
@@ -18,8 +18,18 @@ pub fn workloads() -> Vec<Workload> {
         skinny("matmul 1 x 4096 x 4096", 1, |t| of_f32(t, 1, 4096, 4096)),
         skinny("matmul 8 x 4096 x 4096", 8, |t| of_f32(t, 8, 4096, 4096)),
         skinny("matmul 64 x 4096 x 4096", 64, |t| of_f32(t, 64, 4096, 4096)),
-        short("matmul f16 1024", |t| short_floats(t, f16::from_f32)),
-        short("matmul bf16 1024", |t| short_floats(t, bf16::from_f32)),
+        short("matmul f16 1024", 1.0, |t| short_floats(t, f16::from_f32)),
+        short("matmul bf16 1024", multiply_adds_of_bf16(), |t| short_floats(t, bf16::from_f32)),
+        Workload {
+            name: "matmul i8 in, 1024",
+            work: Work {
+                at_once: multiply_adds_of_bytes(),
+                written: 4.0 * 1024.0 * 1024.0,
+                ..work(1024, 1024, 1024, 1.0)
+            },
+            tolerance: 0.0,
+            prepare: bytes,
+        },
         Workload {
             name: "ffn 512 x 768 x 3072",
             work: Work::new(
@@ -42,8 +52,28 @@ fn skinny(name: &'static str, m: i64, prepare: fn(usize) -> Result<Prepared>) ->
 }
 
 /// Sums are of f32; what is written is f16 or bf16, whose rounding is the error.
-fn short(name: &'static str, prepare: fn(usize) -> Result<Prepared>) -> Workload {
-    Workload { name, work: work(1024, 1024, 1024, 2.0), tolerance: 4e-3, prepare }
+fn short(name: &'static str, at_once: f64, prepare: fn(usize) -> Result<Prepared>) -> Workload {
+    Workload { name, work: Work { at_once, ..work(1024, 1024, 1024, 2.0) }, tolerance: 4e-3, prepare }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn multiply_adds_of_bf16() -> f64 {
+    if is_x86_feature_detected!("avx512bf16") { 2.0 } else { 1.0 }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn multiply_adds_of_bf16() -> f64 {
+    1.0
+}
+
+#[cfg(target_arch = "x86_64")]
+fn multiply_adds_of_bytes() -> f64 {
+    if is_x86_feature_detected!("avx512vnni") { 4.0 } else { 2.0 }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn multiply_adds_of_bytes() -> f64 {
+    1.0
 }
 
 fn work(m: i64, k: i64, n: i64, size: f64) -> Work {
@@ -71,6 +101,17 @@ fn short_product<T: Element>(
     c: &mut Tensor<T, 2>,
 ) {
     c.set(matmul(a, b).cast::<T>());
+}
+
+#[pypto::jit]
+fn product_of_bytes(
+    #[shape(M, K)] a: &Tensor<i8, 2>,
+    #[shape(K, N)] b: &Tensor<i8, 2>,
+    #[out]
+    #[shape(M, N)]
+    c: &mut Tensor<i32, 2>,
+) {
+    c.set(matmul(a, b));
 }
 
 #[pypto::jit]
@@ -115,6 +156,18 @@ fn short_floats<T: Element + Into<f64>>(threads: usize, round: fn(f32) -> T) -> 
     let compiled = short_product::<T>.compile(&(&*a, &*b, &c), &on(threads))?;
     let (left, right) = (a.clone(), b.clone());
     let call = move |c: &mut Tensor<T, 2>| compiled.call((&*a, &*b, c));
+    Ok(prepared(c, 1024, call, move |i| row_times(&row(&left, i), &right)))
+}
+
+fn bytes(threads: usize) -> Result<Prepared> {
+    let matrix = |seed| {
+        let numbers = integers([1024, 1024], 256, seed);
+        Rc::new(Tensor::<i8, 2>::from_vec(numbers.as_slice().iter().map(|v| *v as i8).collect(), [1024, 1024]))
+    };
+    let (a, b, c) = (matrix(1), matrix(2), Tensor::<i32, 2>::zeros([1024, 1024]));
+    let compiled = product_of_bytes.compile(&(&*a, &*b, &c), &on(threads))?;
+    let (left, right) = (a.clone(), b.clone());
+    let call = move |c: &mut Tensor<i32, 2>| compiled.call((&*a, &*b, c));
     Ok(prepared(c, 1024, call, move |i| row_times(&row(&left, i), &right)))
 }
 
