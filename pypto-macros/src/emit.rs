@@ -29,6 +29,12 @@ pub struct Parts<'a> {
     pub callee: TokenStream,
 }
 
+/// Puts an argument into the list of a call. Names its type, so that it is the place where rustc says that kernels take no such type.
+fn appended(param: &Param) -> TokenStream {
+    let (name, ty) = (generated(&param.name), &param.plain.ty);
+    quote!(<#ty as ::pypto::jit::KernelArguments<'_>>::append(#name, &mut __arguments);)
+}
+
 /// The expansion of `#[pypto::jit]`.
 pub fn jit(parts: &Parts) -> TokenStream {
     let Item { attributes, visibility, signature, body } = parts.item;
@@ -50,9 +56,10 @@ pub fn jit(parts: &Parts) -> TokenStream {
     let companion = companion(parts, &cfg);
     let eager_impl = eager_impl(parts, &cfg, &output);
     let launch = if parts.checked.params.iter().any(|p| matches!(p.ty, ValueType::Struct(_))) {
+        let appended = parts.checked.params.iter().map(appended);
         quote! {
             let mut __arguments = ::pypto::jit::ArgumentList::new();
-            #(::pypto::jit::KernelArguments::append(#names, &mut __arguments);)*
+            #(#appended)*
             ::pypto::jit::launch::<#name, #type_arguments, #output>(::pypto::jit::call_site!(), &mut __arguments)
         }
     } else {

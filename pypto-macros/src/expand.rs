@@ -78,8 +78,11 @@ fn callee(
     let locals = (item.signature.inputs.iter().filter_map(parameter_name))
         .chain(function::extents(&checked.params).into_iter().map(ToString::to_string))
         .chain(options.metas.iter().map(|meta| meta.name.to_string()));
+    let tensors = checked.params.iter().filter(|p| matches!(p.ty, ValueType::Tensor { .. }));
+    let tensors = tensors.map(|p| p.name.to_string()).collect();
     let returns = checked.output.is_some();
-    let body = capture::body(&item.body, &statements, returns, locals, compile_time, &checked.type_params, errors);
+    let type_params = &checked.type_params;
+    let body = capture::body(&item.body, &statements, returns, locals, compile_time, type_params, tensors, errors);
     if !errors.is_empty() {
         return emit::no_callee();
     }

@@ -192,3 +192,42 @@ fn an_artifact_for_a_device_formats_values() {
     let text = texts(&directory.path().join("kernel"));
     assert!(text.contains("n is %lld, h is %g, %lld\", static_cast<long long>("), "{text}");
 }
+
+/// Checks that the compiler adds show what they saw, too.
+#[pypto::jit]
+fn reads(
+    #[shape(dyn M, N)] x: &Tensor<f32, 2>,
+    row: i64,
+    step: i64,
+    #[out]
+    #[shape(dyn M, 1)]
+    y: &mut Tensor<f32, 2>,
+) {
+    let table = [1.0, 2.0, 4.0];
+    y.set(0.0);
+    for i in range(0, M, step) {
+        y.put([i, 0], x.get([i + row, 0]) * table[(i / step) as usize]);
+    }
+}
+
+#[pypto::jit]
+fn padded(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    n: i64,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    y.set(x.load_all().set_valid([n, N]).fillpad(0.0));
+}
+
+#[test]
+fn values_of_accesses() {
+    let (x, mut y) = (Tensor::<f32, 2>::zeros([4, 8]), Tensor::<f32, 2>::zeros([4, 1]));
+    expect(messages!(reads, [&x, 2i64, 1i64], y, HOST), "`get` reaches outside `x` in dimension 0: index 4 of 4");
+    expect(messages!(reads, [&x, 0i64, -1i64], y, HOST), "the step of a range must be positive, got -1");
+    let (x, mut y) = (Tensor::<f32, 2>::zeros([9, 8]), Tensor::<f32, 2>::zeros([9, 1]));
+    expect(messages!(reads, [&x, 0i64, 1i64], y, HOST), "index 3 lies outside the array of 3 elements");
+    let (x, mut y) = (Tensor::<f32, 2>::zeros([4, 8]), Tensor::<f32, 2>::zeros([4, 8]));
+    expect(messages!(padded, [&x, 5i64], y, HOST), "`set_valid` reaches outside this value in dimension 0: 5 of 4");
+}

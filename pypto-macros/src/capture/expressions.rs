@@ -32,6 +32,15 @@ impl Capture<'_> {
             Expr::Tuple(e) => format!("tuple {}", self.exprs(&e.elems)),
             Expr::Array(e) => format!("array {}", self.exprs(&e.elems)),
             Expr::Repeat(e) => self.repeat(e),
+            Expr::Index(e) if self.is_tensor(&e.expr) => {
+                let name = quote::ToTokens::to_token_stream(&e.expr);
+                let message = format!(
+                    "`{name}` is a tensor, which has no `[..]`: `{name}.get([i, j])` is an element, `{name}.tile(offset, shape)`, \
+                     `{name}.rows(i, n)` and `{name}.at(i)` are parts"
+                );
+                self.errors.over(e, message);
+                return String::new();
+            }
             Expr::Index(e) => format!("index {} {}", self.expr(&e.expr), self.expr(&e.index)),
             Expr::Field(e) => self.field(e),
             Expr::Block(e) => {
@@ -43,6 +52,15 @@ impl Capture<'_> {
             _ => return self.reject(expr),
         };
         expr_text(kind, expr)
+    }
+
+    /// Whether an expression is a parameter that is a tensor.
+    pub(super) fn is_tensor(&self, expr: &Expr) -> bool {
+        let Expr::Path(path) = expr else { return false };
+        path.path
+            .get_ident()
+            .map(code::plain)
+            .is_some_and(|name| self.tensors.contains(&name) && !self.scope.is_shadowed(&name))
     }
 
     /// A list of expressions.

@@ -14,7 +14,8 @@ impl Capture<'_> {
             Lit::Float(float) => self.float(float),
             Lit::Bool(bool) => format!("bool {}", bool.value),
             Lit::Str(_) => {
-                self.errors.over(literal, "strings are not values in a kernel body, only messages of `assert!`");
+                self.errors.over(literal, "strings are not values in a kernel body, only messages of `assert!` and texts of `println!`: tell cases apart by `bool`s, or integers \
+                     (`meta(..)`, `#[spec]`)");
                 String::new()
             }
             _ => {

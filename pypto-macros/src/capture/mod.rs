@@ -35,6 +35,8 @@ pub struct Capture<'a> {
     errors: &'a mut Errors,
     scope: Scope,
     type_params: &'a [Ident],
+    /// Parameters that are tensors.
+    tensors: Vec<String>,
     names: Names,
     /// Extents and meta parameters.
     compile_time: Vec<String>,
@@ -69,7 +71,8 @@ impl Use {
     }
 }
 
-/// Captures a body in which `locals` are in scope; those of `compile_time` are integers that specialization knows.
+/// Captures a body in which `locals` are in scope; those of `compile_time` are integers that specialization knows, those of `tensors`
+/// tensors.
 pub fn body(
     body: &Group,
     statements: &[syn::Stmt],
@@ -77,12 +80,14 @@ pub fn body(
     locals: impl IntoIterator<Item = String>,
     compile_time: Vec<String>,
     type_params: &[Ident],
+    tensors: Vec<String>,
     errors: &mut Errors,
 ) -> Body {
     let mut capture = Capture {
         errors,
         scope: Scope::new(locals),
         type_params,
+        tensors,
         names: Names::default(),
         compile_time,
         exits: Vec::new(),

@@ -89,6 +89,14 @@ impl Capture<'_> {
             && let Expr::Path(path) = &*element.expr
             && let Some(name) = path.path.get_ident()
         {
+            if self.is_tensor(&element.expr) {
+                let message = format!(
+                    "`{name}` is a tensor, which has no `[..]`: `{name}.put([i, j], value)` writes an element, \
+                     `{name}.store(offset, tile)` a part"
+                );
+                self.errors.over(element, message);
+                return String::new();
+            }
             self.is_variable(name);
             let (index, value) = (self.expr(&element.index), self.expr(value));
             return format!("assignelement {} {index} {} {value}", code::ident(name), code::option(op));

@@ -10,7 +10,8 @@ use crate::ops::reference::{Array, Element, Scalar};
 #[diagnostic::on_unimplemented(
     message = "cannot combine a tile of `{T}` and rank {R} with a value of type `{Self}`",
     label = "operands differ in element type or rank",
-    note = "PyPTO never converts implicitly: use `.cast::<{T}>()` on the other operand"
+    note = "PyPTO never converts implicitly: use `.cast::<{T}>()` on the other operand; a number is converted by `as`, as in `n as f32`",
+    note = "with a type parameter, compute in `f32`: `(x.cast::<f32>() * 2.0).cast::<T>()`"
 )]
 pub trait Operand<T: Element, const R: usize> {
     #[doc(hidden)]

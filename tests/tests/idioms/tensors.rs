@@ -248,6 +248,42 @@ fn dyn_k(
     }
     y.set(acc);
 }
+#[pypto::jit]
+fn sums_everywhere(
+    #[shape(dyn M, N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(dyn M, N)]
+    y: &mut Tensor<f32, 2>,
+    #[out]
+    #[shape(dyn M, 1)]
+    z: &mut Tensor<f32, 2>,
+) {
+    y.set(x.load_all().col_sum());
+    let total = x.row_sum().col_sum();
+    z.set(total.broadcast([M, 1]) / M as f32);
+}
+#[pypto::jit]
+fn sums_everywhere_known(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    n: i64,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    y.set(x.rows(0, n).load_all().col_sum() * 0.5);
+}
+/// A value of one row is repeated in every block of rows, of which the last is shorter.
+#[test]
+fn rows_that_are_repeated_along_many() {
+    let mut failures = Vec::new();
+    for m in [1, 4, 8192, 10001] {
+        check!(failures, sums_everywhere, [&f(1, [m, 8])], y = z([m, 8]), w = z([m, 1]));
+        for n in [0, 1] {
+            check!(failures, sums_everywhere_known, [&f(1, [m, 8]), n], y = z([m, 8]));
+        }
+    }
+    finish(failures);
+}
 #[test]
 fn tensors_of_every_kind() {
     let mut failures = Vec::new();

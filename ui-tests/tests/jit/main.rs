@@ -114,7 +114,7 @@ cases! {
     meta_value, not_disjoint, on_chip_memory, out_in_a_loop, out_never_written, out_of_bounds, out_partly_written, out_read_first,
     out_under_a_condition, overlapping_writes, parallel_exit, partly_valid, pipeline_depth, printed_tuple, range_step, recursion, returned_extent,
     scalar_function, set_shapes, shape_mismatch, slice_bounds, spec_argument, static_assertion, struct_field, target_support, task_on_operation,
-    tensor_choice, unknown_method, value_size,
+    tensor_choice, unknown_method, unknown_task, valid_extent, value_size,
 }
 
 fn compare(name: &str, case: &Case) {

@@ -179,7 +179,8 @@ impl Walker<'_> {
         for (kind, bound) in [(OpKind::CmpGe, zero), (OpKind::CmpLt, end)] {
             let holds = self.builder.binary(kind, at, bound, loc);
             let holds = self.check(holds, &Site::new("index", loc))?;
-            self.require(holds, "the index lies outside the array", loc)?;
+            let message = format!("index {{}} lies outside the array of {length} elements");
+            self.require_showing(holds, &message, &[at], loc)?;
         }
         Ok(at)
     }

@@ -72,7 +72,8 @@ impl Walker<'_> {
                 Some(Some(Value::Poison)) => {}
                 _ => {
                     let title = format!("`{}` is not a task that comes before", event.name);
-                    self.error(codes::UNKNOWN_NAME, place, title, "");
+                    let help = format!("name a call further up: `#[task({})] kernel(..);`", event.name);
+                    self.report(Diagnostic::error(codes::UNKNOWN_NAME, place, title, "").help(help));
                 }
             }
         }
@@ -269,7 +270,7 @@ impl Walker<'_> {
         let equal = self.builder.binary(OpKind::CmpEq, a, b, loc);
         let equal = self.check(equal, &Site::new("call", loc))?;
         let message = format!("the arguments of `{}` disagree on `{name}`", function.name.name);
-        if self.require(equal, &message, loc)? {
+        if self.require_showing(equal, &format!("{message}: {{}} and {{}}"), &[a, b], loc)? {
             return Ok(());
         }
         Err(self.error(codes::ARGUMENT_EXTENT, arg, message, ""))

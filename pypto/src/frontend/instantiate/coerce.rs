@@ -163,7 +163,12 @@ impl Walker<'_> {
             Some((name, place)) => diagnostic.label(place, format!("`{name}` is declared dynamic here")).help(format!(
                 "use a fixed tile extent and iterate: `tiles([{name}, ..], [64, ..])` carries the rest as the valid extent"
             )),
-            None => diagnostic.help("a scalar parameter becomes known with `#[spec]`"),
+            None => diagnostic.help(match what {
+                "a tile extent" => {
+                    "a scalar parameter becomes known with `#[spec]`; a tile of fixed extents holds fewer elements with `set_valid([n, ..])`"
+                }
+                _ => "a scalar parameter becomes known with `#[spec]`",
+            }),
         };
         self.report(diagnostic)
     }

@@ -107,7 +107,7 @@ impl Walker<'_> {
         let zero = self.builder.index(0, loc);
         let positive = self.builder.binary(OpKind::CmpLt, zero, step, loc);
         let positive = self.check(positive, &Site::new("range", loc))?;
-        if self.require(positive, "the step of a range must be positive", loc)? {
+        if self.require_showing(positive, "the step of a range must be positive, got {}", &[step], loc)? {
             return Ok(());
         }
         let found = self.builder.fact(step).hi;

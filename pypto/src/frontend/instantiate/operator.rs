@@ -217,10 +217,16 @@ impl Walker<'_> {
     ///
     /// `holds` is what must be true; where it is known to be false the caller reports.
     pub fn require(&mut self, holds: ValueId, message: &str, loc: Loc) -> Flow<bool> {
+        let template = message.replace('{', "{{").replace('}', "}}");
+        self.require_showing(holds, &template, &[], loc)
+    }
+
+    /// As [`require`](Self::require), with a message that has a placeholder for each value.
+    pub fn require_showing(&mut self, holds: ValueId, template: &str, values: &[ValueId], loc: Loc) -> Flow<bool> {
         match self.builder.literal(holds) {
             Some(Literal::Bool(known)) => Ok(known),
             _ => {
-                let outcome = self.builder.assert(holds, message, loc);
+                let outcome = self.builder.assert_showing(holds, template, values, loc);
                 self.check(outcome, &Site::new("assert", loc)).map(|()| true)
             }
         }

@@ -73,13 +73,12 @@ impl Walker<'_> {
     pub fn within(&mut self, access: &Access<'_>, axis: usize, offset: ValueId, size: Extent, dim: Extent) -> Flow<()> {
         let site = Site::new(access.spelled, access.loc);
         let loc = access.loc;
-        let message = format!("`{}` reaches outside {} in dimension {axis}", access.spelled, access.name);
         let zero = self.builder.index(0, loc);
         let starts = self.builder.binary(OpKind::CmpLe, zero, offset, loc);
         let starts = self.check(starts, &site)?;
         let limit = self.builder.extent_value(dim, loc);
         if self.is_rest(size, offset, limit) {
-            return self.holds(&[starts], &message, access, axis, (offset, size, dim));
+            return self.holds(&[starts], access, axis, (offset, size, dim));
         }
         let ends = if size == Extent::Const(1) {
             self.builder.binary(OpKind::CmpLt, offset, limit, loc)
@@ -90,20 +89,20 @@ impl Walker<'_> {
             self.builder.binary(OpKind::CmpLe, end, limit, loc)
         };
         let ends = self.check(ends, &site)?;
-        self.holds(&[starts, ends], &message, access, axis, (offset, size, dim))
+        self.holds(&[starts, ends], access, axis, (offset, size, dim))
     }
 
     /// Conditions of an access: known to be true, known to be false and an error, or checked at run time.
     fn holds(
         &mut self,
         conditions: &[ValueId],
-        message: &str,
         access: &Access<'_>,
         axis: usize,
         (offset, size, dim): (ValueId, Extent, Extent),
     ) -> Flow<()> {
+        let (message, values) = self.outside_message(access, axis, (offset, size, dim));
         for holds in conditions {
-            if !self.require(*holds, message, access.loc)? {
+            if !self.require_showing(*holds, &message, &values, access.loc)? {
                 let (offset, extent) = (self.builder.fact(offset).lo, dim.constant().unwrap_or(0));
                 let size = size.constant().unwrap_or(0);
                 let site = Site::new(access.spelled, access.loc);
@@ -112,6 +111,33 @@ impl Walker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What a run-time check of an access says, with placeholders for what is known at run time only.
+    fn outside_message(
+        &self,
+        access: &Access<'_>,
+        axis: usize,
+        (offset, size, dim): (ValueId, Extent, Extent),
+    ) -> (String, Vec<ValueId>) {
+        let mut values = Vec::new();
+        let mut shown = |extent: Extent| match extent {
+            Extent::Const(n) => n.to_string(),
+            Extent::Value(value) => {
+                values.push(value);
+                "{}".to_owned()
+            }
+        };
+        let offset = self.builder.extent(offset);
+        let part = match size {
+            Extent::Const(0) if access.spelled == "set_valid" => shown(offset),
+            Extent::Const(0) => format!("offset {}", shown(offset)),
+            Extent::Const(1) => format!("index {}", shown(offset)),
+            size => format!("{} from {} on", shown(size), shown(offset)),
+        };
+        let name = access.name.replace('{', "{{").replace('}', "}}");
+        let dim = shown(dim);
+        (format!("`{}` reaches outside {name} in dimension {axis}: {part} of {dim}", access.spelled), values)
     }
 
     /// Whether `size` is `limit - offset` or the minimum of that and something: then the access ends inside.

@@ -187,6 +187,10 @@ fn contraction(
 
 /// An access that is known to reach outside.
 pub(super) fn out_of_bounds(site: &Site, name: &str, axis: usize, offset: i64, size: i64, extent: i64) -> Diagnostic {
+    if site.spelled == "set_valid" {
+        let title = format!("{name} has {extent} elements in dimension {axis}, and {offset} of them cannot be valid");
+        return site.error(codes::OUT_OF_BOUNDS, title, "").help(format!("the limits are 0 and {extent}"));
+    }
     let range = match size {
         0 => format!("offset {offset}"),
         1 => format!("index {offset}"),

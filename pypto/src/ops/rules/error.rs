@@ -55,7 +55,7 @@ pub enum RuleError {
         .op.name(), extent_text(*.dim), extent_text(*.valid))]
     NotFull { op: OpKind, operand: usize, axis: usize, dim: Extent, valid: Extent },
 
-    #[error("`{}` cannot rearrange {} into {}: the number of elements differs", .op.name(), dims_text(.from), dims_text(.to))]
+    #[error("`{}` cannot rearrange {} into {}: the number of elements differs{}", .op.name(), dims_text(.from), dims_text(.to), counts_text(.from, .to))]
     ElementCount { op: OpKind, from: Vec<Extent>, to: Vec<Extent> },
 
     #[error("`{}` has no dimension {axis}: the rank is {rank}", .op.name())]
@@ -123,6 +123,12 @@ pub fn extent_text(extent: Extent) -> String {
 pub fn dims_text(dims: &[Extent]) -> String {
     let parts: Vec<String> = dims.iter().map(|d| extent_text(*d)).collect();
     format!("[{}]", parts.join(", "))
+}
+
+/// ", 32 and 24", where both numbers of elements are known.
+fn counts_text(from: &[Extent], to: &[Extent]) -> String {
+    let count = |dims: &[Extent]| dims.iter().try_fold(1i64, |n, dim| n.checked_mul(dim.constant()?));
+    count(from).zip(count(to)).map_or(String::new(), |(from, to)| format!(", {from} and {to}"))
 }
 
 /// A type for messages: `f32 [64, 1024]`, `f32 [64, 1024] of which [?, 1024] is valid`, `i64`.

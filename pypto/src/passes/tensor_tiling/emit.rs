@@ -150,9 +150,30 @@ impl Emitter<'_, '_> {
                 let cut = simple_op(OpKind::SetValid, vec![padded], Attrs::new(), Vec::new(), op.loc);
                 return self.define(&cut, vec![padded], ty);
             }
+            // So does repeating an extent of 1.
+            OpKind::Broadcast => {
+                let valid = self.repeated_valid(operands[0], &ty);
+                if valid != ty.valid {
+                    let repeated = self.define(op, operands, TileType { valid, ..ty.clone() });
+                    let cut = simple_op(OpKind::SetValid, vec![repeated], Attrs::new(), Vec::new(), op.loc);
+                    return self.define(&cut, vec![repeated], ty);
+                }
+            }
             _ => {}
         }
         self.define(op, operands, ty)
+    }
+
+    /// The valid extents of `source` repeated to a block.
+    fn repeated_valid(&self, source: ValueId, block: &TileType) -> Vec<Extent> {
+        let Some(source) = self.function.ty(source).as_tile() else { return block.valid.clone() };
+        let axis = |axis: usize| match source.valid[axis] {
+            valid if source.dims[axis] == block.dims[axis] => valid,
+            Extent::Const(0) => Extent::Const(0),
+            Extent::Const(_) => block.dims[axis],
+            Extent::Value(_) => block.valid[axis],
+        };
+        (0..block.dims.len()).map(axis).collect()
     }
 
     fn define(&mut self, op: &Op, operands: Vec<ValueId>, ty: TileType) -> ValueId {
