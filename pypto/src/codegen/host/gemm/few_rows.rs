@@ -1,12 +1,22 @@
 //! Products with few rows: B is read where it lies and once, some of its rows at a time for all rows of C, whose sums stay in scratch rows
 //! that fit L1. Packing B would cost about as much as the multiplications.
 
+use super::words::Packing;
 use super::{Block, Kind, Problem, b_offset, block, kernel};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Tail, Type, Value};
 
-/// Most rows that are done this way.
+/// Most rows that are ever done this way.
 pub(super) const MOST: i64 = 16;
+/// Most rows that are done this way instead of in blocks that are packed so: those of several steps in a word are done in less time.
+pub(super) fn most(packing: Packing) -> i64 {
+    match packing {
+        Packing::One => MOST,
+        Packing::Pairs => MOST / 2,
+        Packing::Quads { .. } => MOST / 4,
+    }
+}
+
 /// Most rows of B in flight.
 pub(super) const STEPS: i64 = 8;
 /// Columns of a block for the most rows: pieces of the rows of B are as long as the sums of all rows of C beside them in L1 allow.

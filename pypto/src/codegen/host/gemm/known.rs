@@ -1,6 +1,7 @@
 //! What is known of the extents of a product, and the way that it is done.
 
 use super::pack::Layout;
+use super::words::Packing;
 use super::{Gemm, few_dots, few_rows};
 use crate::codegen::host::lir::{Bin, Builder, Op, Value};
 
@@ -29,12 +30,12 @@ pub(super) enum Way {
 }
 
 impl Known {
-    pub(super) fn of(b: &Builder<'_>, gemm: &Gemm, layout: Layout) -> Known {
+    pub(super) fn of(b: &Builder<'_>, gemm: &Gemm, layout: Layout, packing: Packing) -> Known {
         let target = b.target();
         let is_multiple = |value: Value, of: usize| b.as_const(value).is_some_and(|n| n > 0 && n % of as i64 == 0);
         let rows = b.as_const(gemm.m);
         let few = match layout {
-            _ if layout.is_row_contiguous() => Some((few_rows::MOST, Way::FewRows(rows))),
+            _ if layout.is_row_contiguous() => Some((few_rows::most(packing), Way::FewRows(rows))),
             _ if few_dots::fits(layout) => Some((few_dots::MOST, Way::FewDots(rows))),
             _ => None,
         };

@@ -179,7 +179,7 @@ fn kind(b: &Builder<'_>, gemm: &Gemm) -> Kind {
     let acc = if gemm.a.elem.is_float() { Elem::F32 } else { Elem::I32 };
     let (left, right) = (Layout::of(b, &gemm.a), Layout::of(b, &gemm.b));
     let packing = Packing::of(b.target(), left, right);
-    Kind { a: left, b: right, acc, packing, known: Known::of(b, gemm, right), panels: gemm.panels.is_some() }
+    Kind { a: left, b: right, acc, packing, known: Known::of(b, gemm, right, packing), panels: gemm.panels.is_some() }
 }
 
 fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
@@ -299,7 +299,7 @@ fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
         Way::Blocked => return blocked(b, kind, p),
         Way::FewRows(Some(_)) => return few_rows::emit(b, unpacked, p),
         Way::FewDots(Some(_)) => return few_dots::emit(b, unpacked, p),
-        Way::FewRows(None) => (few_rows::MOST, few_rows::emit),
+        Way::FewRows(None) => (few_rows::most(kind.packing), few_rows::emit),
         Way::FewDots(None) => (few_dots::MOST, few_dots::emit),
     };
     let most = b.index(most);

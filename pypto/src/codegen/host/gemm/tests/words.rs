@@ -4,8 +4,10 @@ use super::super::words::Step;
 use super::*;
 use half::bf16;
 
-/// Sizes of blocks and not, with enough rows that both factors are packed whatever is known of them.
-const BLOCKS: [[usize; 3]; 13] = [
+/// Sizes of blocks and not, most with enough rows that both factors are packed whatever is known of them.
+const BLOCKS: [[usize; 3]; 15] = [
+    [5, 40, 13],
+    [9, 33, 70],
     [17, 5, 1],
     [17, 33, 2],
     [24, 32, 3],
@@ -141,7 +143,7 @@ fn micro_kernels_keep_their_sums_in_registers() {
 fn known_extents() {
     for target in targets() {
         for lies in LIES.iter().flat_map(|&a| LIES.map(|b| [a, b])) {
-            for [m, n, k] in [[48, 64, 512], [48, 70, 263], [24, 544, 25], [50, 64, 1]] {
+            for [m, n, k] in [[48, 64, 512], [48, 70, 263], [24, 544, 25], [50, 64, 1], [5, 40, 9], [9, 64, 41]] {
                 let (a, b) = (strides(lies[0], m, k).0, strides(lies[1], k, n).0);
                 let known = Some([m, n, k, a[0], a[1], b[0], b[1]]);
                 let image = |elem| load(&module(target, [elem; 2], lies, 0, known, [None; 3]));
