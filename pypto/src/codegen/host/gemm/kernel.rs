@@ -34,32 +34,33 @@ pub(super) fn name(step: Step) -> String {
     format!("gemm_kernel_{}", step.name())
 }
 
-/// Computes a whole tile.
-pub(super) fn call(b: &mut Builder<'_>, kind: Kind, tile: &Tile) {
+/// Computes a tile of `height` rows, at most MR, and NR columns.
+pub(super) fn call(b: &mut Builder<'_>, kind: Kind, height: usize, tile: &Tile) {
     match tile.subnormal {
         Some(subnormal) => {
             let way = |step: Step| {
                 move |b: &mut Builder<'_>| {
-                    call_with(b, step, tile);
+                    call_with(b, step, height, tile);
                     Vec::new()
                 }
             };
             b.if_else(subnormal, way(Step::ExactPair), way(Step::Pair(kind.acc)));
         }
-        None => call_with(b, Step::of(kind), tile),
+        None => call_with(b, Step::of(kind), height, tile),
     }
 }
 
-fn call_with(b: &mut Builder<'_>, step: Step, tile: &Tile) {
+fn call_with(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
     let mut args = vec![tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
     args.extend(tile.ahead);
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
-    let name = name(step) + if tile.ahead.is_some() { "_ahead" } else { "" };
+    let rows = if height < b.target().mr { format!("_{height}") } else { String::new() };
+    let name = name(step) + &rows + if tile.ahead.is_some() { "_ahead" } else { "" };
     b.call(&name, &types, &[], &args, |b, p| {
         let (depth, subnormal, ahead) = (p[0], None, p.get(8).copied());
         let [a, right, c, c_stride] = [p[1], p[2], p[3], p[4]];
         let [init, init_stride, adds] = [p[5], p[6], p[7]];
-        body(b, step, &Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal, ahead });
+        body(b, step, height, &Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal, ahead });
         Vec::new()
     });
 }
@@ -73,17 +74,17 @@ pub(super) fn mul_add(b: &mut Builder<'_>, acc: Elem, x: Value, y: Value, sum: V
     b.add(sum, product)
 }
 
-fn body(b: &mut Builder<'_>, step: Step, tile: &Tile) {
+fn body(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
     let (acc, word) = (step.acc(), step.word());
     let target = b.target();
-    let (mr, lanes) = (target.mr, target.lanes as i64);
+    let lanes = target.lanes as i64;
     // The result is needed after a few hundred cycles, which hides its way from the outer caches.
-    for row in 0..mr {
+    for row in 0..height {
         let bytes = b.index((row * acc.bytes()) as i64);
         let offset = b.mul(tile.c_stride, bytes);
         b.prefetch(tile.c, offset);
     }
-    let (tile, first) = first_sums(b, step, tile);
+    let (tile, first) = first_sums(b, step, height, tile);
     let (zero, one, chunk) = (b.index(0), b.index(1), b.index(lanes));
     let rest = b.urem(tile.depth, chunk);
     let whole = b.sub(tile.depth, rest);
@@ -129,10 +130,10 @@ fn body(b: &mut Builder<'_>, step: Step, tile: &Tile) {
 }
 
 /// What the sums begin with: zeros, or the first row of the panel of B, after which the steps follow.
-fn first_sums(b: &mut Builder<'_>, step: Step, tile: &Tile) -> (Tile, Vec<Value>) {
+fn first_sums(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) -> (Tile, Vec<Value>) {
     let (target, shape) = (b.target(), Type::Vector(step.acc()));
     if !step.has_first_sums() {
-        return (Tile { ..*tile }, vec![b.constant(shape, 0); target.mr * target.nr_vectors]);
+        return (Tile { ..*tile }, vec![b.constant(shape, 0); height * target.nr_vectors]);
     }
     let row: Vec<Value> = (0..target.nr_vectors)
         .map(|v| {
@@ -141,7 +142,7 @@ fn first_sums(b: &mut Builder<'_>, step: Step, tile: &Tile) -> (Tile, Vec<Value>
         })
         .collect();
     let nr = b.index(target.nr() as i64);
-    (Tile { b: b.addr(tile.b, step.word(), nr), ..*tile }, row.repeat(target.mr))
+    (Tile { b: b.addr(tile.b, step.word(), nr), ..*tile }, row.repeat(height))
 }
 
 /// Where step k, the first of a chunk, lies in packed A and B.
@@ -234,7 +235,8 @@ pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value,
         let (depth, a, right) = (p[0], p[1], p[2]);
         let (subnormal, ahead) = (subnormal.map(|_| p[11]), ahead.map(|_| p[11]));
         let (c, c_stride, init_stride, adds) = (p[8], nr, zero, zero);
-        call(b, kind, &Tile { depth, a, b: right, c, c_stride, init: c, init_stride, adds, subnormal, ahead });
+        let tile = Tile { depth, a, b: right, c, c_stride, init: c, init_stride, adds, subnormal, ahead };
+        call(b, kind, b.target().mr, &tile);
         let rows = b.min(p[9], mr);
         let columns = b.min(p[10], nr);
         let stride = [p[4], p[6], nr];

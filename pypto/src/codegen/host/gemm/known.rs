@@ -10,8 +10,8 @@ use crate::codegen::host::lir::{Bin, Builder, Op, Value};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub way: Way,
-    /// The rows are a multiple of MR, and there are some.
-    pub whole_rows: bool,
+    /// The rows that fill no whole panel of MR.
+    pub rest_rows: Option<i64>,
     /// The columns are a multiple of NR, and there are some.
     pub whole_columns: bool,
     /// There are steps of the inner dimension, and a multiple of [`few_rows::STEPS`].
@@ -42,7 +42,7 @@ impl Known {
         let may_be_few = |most: i64| rows.map_or_else(|| !is_rest(b, gemm.m, most), |rows| rows <= most);
         Known {
             way: few.filter(|(most, _)| may_be_few(*most)).map_or(Way::Blocked, |(_, way)| way),
-            whole_rows: is_multiple(gemm.m, target.mr),
+            rest_rows: rows.map(|rows| rows % target.mr as i64),
             whole_columns: is_multiple(gemm.n, target.nr()),
             whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
         }
@@ -64,9 +64,13 @@ impl Known {
             Way::FewRows(count) => format!("rows_{}", rows(count)),
             Way::FewDots(count) => format!("dots_{}", rows(count)),
         };
+        let rest = match self.rest_rows.filter(|_| self.way == Way::Blocked) {
+            Some(0) => "_m".to_string(),
+            Some(rest) => format!("_m{rest}"),
+            None => String::new(),
+        };
         let flag = |is_set: bool, text: &'static str| if is_set { text } else { "" };
-        let rows = flag(self.whole_rows && self.way == Way::Blocked, "_m");
-        format!("{way}{rows}{}{}", flag(self.whole_columns, "_n"), flag(self.whole_depth, "_k"))
+        format!("{way}{rest}{}{}", flag(self.whole_columns, "_n"), flag(self.whole_depth, "_k"))
     }
 }
 

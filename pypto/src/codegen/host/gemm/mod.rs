@@ -10,6 +10,7 @@
 //! Order of additions (part of the numeric contract): within a block of [`KC`] steps `acc = fma(a, b, acc)` from 0 with k ascending; then
 //! `c = c + acc`, where the first block stores `acc` or adds it to the initial value.
 
+mod blocked;
 mod few_dots;
 mod few_rows;
 mod in_place;
@@ -296,7 +297,7 @@ fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
 fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let unpacked = Kind { packing: Packing::One, ..kind };
     let (most, few): (i64, fn(&mut Builder<'_>, Kind, &Problem)) = match kind.known.way {
-        Way::Blocked => return blocked(b, kind, p),
+        Way::Blocked => return blocked::emit(b, kind, p),
         Way::FewRows(Some(_)) => return few_rows::emit(b, unpacked, p),
         Way::FewDots(Some(_)) => return few_dots::emit(b, unpacked, p),
         Way::FewRows(None) => (few_rows::most(kind.packing), few_rows::emit),
@@ -309,7 +310,7 @@ fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
         Vec::new()
     };
     b.if_else(is_small, small, |b| {
-        blocked(b, kind, p);
+        blocked::emit(b, kind, p);
         Vec::new()
     });
 }
@@ -338,133 +339,6 @@ fn block(b: &mut Builder<'_>, kind: Kind, p: &Problem, k0: Value) -> Block {
         init_stride: b.select(first, p.init_stride, p.c_stride),
         adds: b.select(first, p.has_init, one),
     }
-}
-
-fn blocked(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
-    let target = b.target();
-    let (zero, offset_a, offset_b) = (b.index(0), b.index(a_offset(target)), b.index(b_offset(target)));
-    let (packed_a, packed_b) = (b.addr(p.scratch, Elem::F32, offset_a), b.addr(p.scratch, Elem::F32, offset_b));
-    let (wide, narrow, panels) = (b.index(NC), b.index(NC_ONCE), b.index(mc(target)));
-    let once = b.cmp(Cmp::Le, p.m, panels);
-    let nc = b.select(once, narrow, wide);
-    let nc = match p.panels {
-        Some(source) => {
-            let there = source.is_there(b);
-            b.select(there, wide, nc)
-        }
-        None => nc,
-    };
-    b.for_loop(zero, p.n, nc, &[], |b, j0, _| {
-        let left = b.sub(p.n, j0);
-        let columns = b.min(left, nc);
-        b.for_each(zero, p.k, kind.packing.depth(kind.acc), |b, k0| {
-            let block = block(b, kind, p, k0);
-            let (right, range_b) = right_block(b, kind, p, &block, j0, columns, packed_b);
-            b.for_each(zero, p.m, mc(target), |b, i0| {
-                let (limit, left) = (b.index(mc(target)), b.sub(p.m, i0));
-                let rows = b.min(left, limit);
-                let source = element(b, kind.a.elem, p.a, p.a_strides, i0, block.k0);
-                let range_a = pack::pack_a(b, kind, source, p.a_strides, rows, block.depth, packed_a);
-                let subnormal = words::may_be_subnormal(b, range_a, range_b);
-                let unit = one(b);
-                let c_at = element(b, kind.acc, p.c, [p.c_stride, unit], i0, j0);
-                let init_at = element(b, kind.acc, block.init, [block.init_stride, unit], i0, j0);
-                let at = [packed_a, c_at, init_at];
-                macro_kernel(b, kind, p, &block, right, at, subnormal, rows, columns);
-            });
-        });
-        Vec::new()
-    });
-}
-
-/// A block of B in panels, packed here unless the call has it; and what is known of its exponents.
-fn right_block(
-    b: &mut Builder<'_>,
-    kind: Kind,
-    p: &Problem,
-    block: &Block,
-    j0: Value,
-    columns: Value,
-    packed: Value,
-) -> (panels::Place, Option<Value>) {
-    let pack = |b: &mut Builder<'_>| {
-        let source = element(b, kind.b.elem, p.b, p.b_strides, block.k0, j0);
-        pack::pack_b(b, kind, source, p.b_strides, block.depth, columns, packed)
-    };
-    let place = panels::Place { start: packed, for_column: kind.packing.panel(b, block.steps) };
-    let Some(source) = p.panels else {
-        return (place, pack(b));
-    };
-    let there = source.is_there(b);
-    b.if_else(
-        there,
-        |_| Vec::new(),
-        |b| {
-            pack(b);
-            Vec::new()
-        },
-    );
-    (source.block(b, block.k0, j0, place), None)
-}
-
-/// All tiles of one packed block; `at` = packed A, C, initial value, `subnormal` as in [`kernel::Tile`].
-fn macro_kernel(
-    b: &mut Builder<'_>,
-    kind: Kind,
-    p: &Problem,
-    block: &Block,
-    right: panels::Place,
-    at: [Value; 3],
-    subnormal: Option<Value>,
-    rows: Value,
-    columns: Value,
-) {
-    let target = b.target();
-    let (mr, nr) = (target.mr as i64, target.nr() as i64);
-    let [packed_a, c, init] = at;
-    let padded = pack::padded(b, block.steps);
-    let zero = b.index(0);
-    b.for_each(zero, columns, nr, |b, j| {
-        let offset = b.mul(j, right.for_column);
-        let panel_b = b.addr(right.start, kind.acc, offset);
-        b.for_each(zero, rows, mr, |b, i| {
-            let offset = b.mul(i, padded);
-            let panel_a = b.addr(packed_a, kind.acc, offset);
-            let unit = one(b);
-            let c = element(b, kind.acc, c, [p.c_stride, unit], i, j);
-            let init = element(b, kind.acc, init, [block.init_stride, unit], i, j);
-            let tile = kernel::Tile {
-                depth: block.steps,
-                a: panel_a,
-                b: panel_b,
-                c,
-                c_stride: p.c_stride,
-                init,
-                init_stride: block.init_stride,
-                adds: block.adds,
-                subnormal,
-                ahead: kind.panels.then(|| panels::ahead(b, kind, right, [j, columns], i, block.depth)),
-            };
-            if kind.known.whole_rows && kind.known.whole_columns {
-                return kernel::call(b, kind, &tile);
-            }
-            let (rows_left, columns_left) = (b.sub(rows, i), b.sub(columns, j));
-            let (mr_value, nr_value) = (b.index(mr), b.index(nr));
-            let (tall, wide) = (b.cmp(Cmp::Ge, rows_left, mr_value), b.cmp(Cmp::Ge, columns_left, nr_value));
-            let whole = b.and(tall, wide);
-            b.if_else(
-                whole,
-                |b| {
-                    kernel::call(b, kind, &tile);
-                    Vec::new()
-                },
-                |b| {
-                    kernel::edge(b, kind, &tile, p.scratch, rows_left, columns_left);
-                    Vec::new()
-                },
-            );
-        });
-    });
 }
 
 /// A loop over vectors of columns, from `lo` on; without a tail where the columns are known to be whole vectors.
