@@ -6,6 +6,7 @@ use super::access::Access;
 use super::block::BlockState;
 use super::column_reduce::{accumulator_type, as_row};
 use super::context::{Bound, Lowering, Tile};
+use super::cost;
 use super::elementwise::{can_fail, cast_target, failure};
 use super::graph::{ColumnKind, ColumnReduction, Node, NodeId, NodeKind, Sink};
 use super::group::{Group, is_narrow};
@@ -283,7 +284,8 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
             self.temporary.push(buffer.clone());
             buffers.insert(n, buffer);
         }
-        super::cost::add_group(self.lowering, &plan, rows, columns, &self.dims, b.lanes());
+        let bytes = cost::bytes(b, &self.nodes, &self.sinks, &plan);
+        cost::add_group(self.lowering, &plan, rows, columns, &self.dims, b.lanes(), bytes);
         let turned = turned::needs(b, &self.nodes, &self.sinks, &plan, &self.dims, columns);
         if let Some((block, positions)) = self.group.take() {
             let vectorized = self.nodes.iter().any(|node| !node.narrow);
