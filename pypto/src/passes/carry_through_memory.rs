@@ -1,5 +1,5 @@
-//! Keeps tiles that control flow carries, and whose work is for both units of a core, in tensors: such control flow
-//! dispatches kernels, and what one kernel hands to another goes through memory.
+//! Keeps tiles that control flow carries in tensors where it dispatches kernels: what one kernel hands to another goes
+//! through memory. Such is control flow around calls and allocations, and on cores with two units, with work for both.
 //!
 //! A loop gets a tensor for each carried tile, into which the initial value and then what each iteration yields are
 //! stored; the body begins with loads of them. A branch stores what it gives.
@@ -10,26 +10,38 @@ use super::units::Units;
 use crate::ir::{Attrs, Block, Function, Op, Program, ValueId};
 use crate::ops::OpKind;
 
-/// Rewrites every function.
+/// Rewrites control flow with work for both units, in every function.
 pub fn carry_through_memory(program: &mut Program) {
     for function in &mut program.functions {
         let units = Units::of(function);
         let body = std::mem::take(&mut function.body);
-        function.body = block(body, function, &units);
+        function.body = block(body, function, &|op, function| units.is_mixed(op, function));
     }
 }
 
-fn block(body: Block, function: &mut Function, units: &Units) -> Block {
+/// Rewrites control flow around calls and allocations, in every function.
+pub fn carry_around_calls(program: &mut Program) {
+    for function in &mut program.functions {
+        let body = std::mem::take(&mut function.body);
+        function.body = block(body, function, &|op, _| dispatches(op));
+    }
+}
+
+fn dispatches(op: &Op) -> bool {
+    matches!(op.kind, OpKind::Call | OpKind::Alloc) || op.regions.iter().any(|region| region.ops.iter().any(dispatches))
+}
+
+fn block(body: Block, function: &mut Function, in_parts: &impl Fn(&Op, &Function) -> bool) -> Block {
     let mut ops = Vec::new();
     for mut op in body.ops {
-        let mixed = !op.regions.is_empty() && units.is_mixed(&op, function);
+        let apart = !op.regions.is_empty() && in_parts(&op, function);
         for region in &mut op.regions {
             let nested = std::mem::take(region);
-            *region = block(nested, function, units);
+            *region = block(nested, function, in_parts);
         }
         match op.kind {
-            OpKind::For if mixed => rewrite_loop(op, function, &mut ops),
-            OpKind::If if mixed => rewrite_branch(op, function, &mut ops),
+            OpKind::For if apart => rewrite_loop(op, function, &mut ops),
+            OpKind::If if apart => rewrite_branch(op, function, &mut ops),
             _ => ops.push(op),
         }
     }

@@ -150,6 +150,11 @@ passes! {
         tensor_tiling::tensor_tiling(p, &context.limits);
         Ok(())
     };
+    /// Keeps tiles that control flow around calls and allocations carries in tensors.
+    CARRY_AROUND_CALLS = "carry_around_calls" requires [Inlined] establishes [] |p, _| {
+        carry_through_memory::carry_around_calls(p);
+        Ok(())
+    };
     /// Turns a product that is added to a value into an accumulating product.
     FOLD_ACCUMULATE = "fold_accumulate" requires [] establishes [] |p, _| {
         fold_accumulate::fold_accumulate(p);

@@ -54,6 +54,7 @@ impl PassPipeline {
             .then(&list::PROVE_PARALLEL)
             .then(&list::SPLIT_TALLIES)
             .then(&list::TENSOR_TILING)
+            .then(&list::CARRY_AROUND_CALLS)
             .then(&list::FOLD_ACCUMULATE)
             // What tiling folds away must not end up as work of a kernel.
             .then(&list::SIMPLIFY)
@@ -77,6 +78,7 @@ impl PassPipeline {
             .then(&list::UNROLL)
             .then(&list::PROVE_PARALLEL)
             .then(&list::TENSOR_TILING)
+            .then(&list::CARRY_AROUND_CALLS)
             .then(&list::OUTLINE)
             .limits(limits)
     }

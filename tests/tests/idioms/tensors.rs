@@ -260,7 +260,7 @@ fn sums_everywhere(
 ) {
     y.set(x.load_all().col_sum());
     let total = x.row_sum().col_sum();
-    z.set(total.broadcast([M, 1]) / M as f32);
+    z.set(total / M as f32);
 }
 #[pypto::jit]
 fn sums_everywhere_known(
@@ -271,6 +271,33 @@ fn sums_everywhere_known(
     y: &mut Tensor<f32, 2>,
 ) {
     y.set(x.rows(0, n).load_all().col_sum() * 0.5);
+}
+#[pypto::jit]
+fn carried_past_long_rows(
+    #[shape(dyn M, dyn N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(dyn M, dyn N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    let mut sum = Tile::<f32>::zeros([1, 1]);
+    let mut last = Tile::full([1, 1], 1.0f32);
+    for i in 0..M {
+        let next = x.rows(i, 1).load_all().row_sum();
+        (sum, last) = (sum + next * last, sum);
+    }
+    if M > 2 {
+        sum = sum + x.rows(2, 1).load_all().row_max();
+    }
+    y.set(x + sum - last);
+}
+/// Tiles that a loop carries around rows of any length.
+#[test]
+fn loops_carry_tiles_past_long_rows() {
+    let mut failures = Vec::new();
+    for (m, n) in [(0, 3), (1, 1), (3, 5), (4, 9001)] {
+        check!(failures, carried_past_long_rows, [&f(1, [m, n])], y = z([m, n]));
+    }
+    finish(failures);
 }
 /// A value of one row is repeated in every block of rows, of which the last is shorter.
 #[test]
