@@ -50,8 +50,14 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
 
 /// All blocks of the inner dimension for the strips of columns that begin there.
 fn strips(b: &mut Builder<'_>, kind: Kind, p: &Problem, firsts: &[Value], mask: Option<Value>) {
-    let strips: Vec<Strip> =
-        firsts.iter().map(|&first| Strip { columns: columns(b, kind, p, first), first, mask }).collect();
+    let strips: Vec<Strip> = firsts
+        .iter()
+        .map(|&first| Strip {
+            columns: if mask.is_some() { clamped_columns(b, kind, p, first) } else { columns(b, kind, p, first) },
+            first,
+            mask,
+        })
+        .collect();
     let zero = b.index(0);
     b.for_each(zero, p.k, KC, |b, k0| {
         let block = block(b, kind, p, k0);
@@ -59,7 +65,7 @@ fn strips(b: &mut Builder<'_>, kind: Kind, p: &Problem, firsts: &[Value], mask: 
     });
 }
 
-/// Some columns of B: their addresses, those beyond the last being the last one's.
+/// Some columns of B: their addresses, those beyond the last being the last one's. With a known distance they are one register and constants.
 struct Strip {
     columns: Vec<Value>,
     /// Number of the first column.
@@ -69,6 +75,18 @@ struct Strip {
 }
 
 fn columns(b: &mut Builder<'_>, kind: Kind, p: &Problem, first: Value) -> Vec<Value> {
+    let start = b.mul(first, p.b_strides[1]);
+    let start = b.addr(p.b, kind.b.elem, start);
+    (0..b.lanes() as i64)
+        .map(|i| {
+            let column = b.index(i);
+            let offset = b.mul(column, p.b_strides[1]);
+            b.addr(start, kind.b.elem, offset)
+        })
+        .collect()
+}
+
+fn clamped_columns(b: &mut Builder<'_>, kind: Kind, p: &Problem, first: Value) -> Vec<Value> {
     let one = b.index(1);
     let last = b.sub(p.n, one);
     (0..b.lanes() as i64)
@@ -104,7 +122,7 @@ fn ahead(b: &mut Builder<'_>, kind: Kind, p: &Problem) -> Value {
 
 /// `count` rows from `first` on.
 fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strips: &[Strip], first: Value, count: i64) {
-    let (zero, one, lanes) = (b.index(0), b.index(1), b.index(b.lanes() as i64));
+    let (zero, lanes) = (b.index(0), b.index(b.lanes() as i64));
     let rows = super::offsets(b, first, count);
     let lines: Vec<Value> = rows.iter().map(|&row| element(b, kind.a.elem, p.a, p.a_strides, row, block.k0)).collect();
     let none = vec![b.constant(Type::Vector(kind.acc), 0); strips.len() * rows.len()];
@@ -129,19 +147,34 @@ fn sums(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strips: &[S
         }
         sums
     });
-    // The last steps, one at a time: an element of each column.
-    let totals = b.for_loop(whole, block.depth, one, &totals, |b, k, sums| {
-        let at = b.add(block.k0, k);
-        let mut sums = sums.to_vec();
-        for (strip, sums) in strips.iter().zip(sums.chunks_mut(rows.len())) {
-            let step = kind.b.load(b, kind.acc, strip.columns[0], at, Some(p.b_strides[1]), strip.mask);
-            add(b, kind, p, &lines, k, step, sums);
-        }
-        sums
-    });
+    let totals =
+        if kind.known.whole_squares { totals } else { last_steps(b, kind, p, block, strips, &lines, whole, &totals) };
     for (strip, totals) in strips.iter().zip(totals.chunks(rows.len())) {
         rows.iter().zip(totals).for_each(|(&row, &total)| finish(b, kind, p, block, strip, row, total));
     }
+}
+
+/// The last steps, one at a time: an element of each column.
+fn last_steps(
+    b: &mut Builder<'_>,
+    kind: Kind,
+    p: &Problem,
+    block: &Block,
+    strips: &[Strip],
+    lines: &[Value],
+    whole: Value,
+    totals: &[Value],
+) -> Vec<Value> {
+    let one = b.index(1);
+    b.for_loop(whole, block.depth, one, totals, |b, k, sums| {
+        let at = b.add(block.k0, k);
+        let mut sums = sums.to_vec();
+        for (strip, sums) in strips.iter().zip(sums.chunks_mut(lines.len())) {
+            let step = kind.b.load(b, kind.acc, strip.columns[0], at, Some(p.b_strides[1]), strip.mask);
+            add(b, kind, p, lines, k, step, sums);
+        }
+        sums
+    })
 }
 
 /// Step k of some columns times the element of each row of A.

@@ -14,6 +14,10 @@ pub(super) struct Known {
     pub rest_rows: Option<i64>,
     /// The columns are a multiple of NR, and there are some.
     pub whole_columns: bool,
+    /// Distance of the columns of B, for the way that has an address for each of many.
+    pub column_stride: Option<i64>,
+    /// The steps of the inner dimension are whole vectors, for the same way.
+    pub whole_squares: bool,
     /// There are steps of the inner dimension, and a multiple of [`few_rows::STEPS`].
     pub whole_depth: bool,
 }
@@ -40,8 +44,11 @@ impl Known {
             _ => None,
         };
         let may_be_few = |most: i64| rows.map_or_else(|| !is_rest(b, gemm.m, most), |rows| rows <= most);
+        let way = few.filter(|(most, _)| may_be_few(*most)).map_or(Way::Blocked, |(_, way)| way);
         Known {
-            way: few.filter(|(most, _)| may_be_few(*most)).map_or(Way::Blocked, |(_, way)| way),
+            way,
+            column_stride: b.as_const(gemm.b.col_stride).filter(|_| matches!(way, Way::FewDots(_))),
+            whole_squares: is_multiple(gemm.k, target.lanes) && matches!(way, Way::FewDots(_)),
             rest_rows: rows.map(|rows| rows % target.mr as i64),
             whole_columns: is_multiple(gemm.n, target.nr()),
             whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
@@ -62,7 +69,10 @@ impl Known {
         let way = match self.way {
             Way::Blocked => "blocked".to_string(),
             Way::FewRows(count) => format!("rows_{}", rows(count)),
-            Way::FewDots(count) => format!("dots_{}", rows(count)),
+            Way::FewDots(count) => {
+                let stride = self.column_stride.map_or(String::new(), |stride| format!("_by_{stride}"));
+                format!("dots_{}{stride}{}", rows(count), if self.whole_squares { "_squares" } else { "" })
+            }
         };
         let rest = match self.rest_rows.filter(|_| self.way == Way::Blocked) {
             Some(0) => "_m".to_string(),

@@ -200,7 +200,11 @@ fn call_driver(b: &mut Builder<'_>, kind: Kind, gemm: &Gemm) {
     let panels = if kind.panels { "_panels" } else { "" };
     let name = format!("gemm_{}_{}_{}{panels}", kind.a.name(), kind.b.name(), kind.known.name());
     b.call(&name, &params, &[], &args, |b, p| {
-        driver(b, kind, &Problem::from_params(p));
+        let mut problem = Problem::from_params(p);
+        if let Some(stride) = kind.known.column_stride {
+            problem.b_strides[1] = b.index(stride);
+        }
+        driver(b, kind, &problem);
         Vec::new()
     });
 }
