@@ -90,13 +90,12 @@ struct Tiles<'a> {
 }
 
 impl Tiles<'_> {
-    /// All tiles. Where the number of rows that fill no whole panel is known, these have a micro-kernel of their own; with columns that
-    /// fill none either there would be too many.
+    /// All tiles. Where the number of rows that fill no whole panel is known, these have a micro-kernel of their own.
     fn emit(&self, b: &mut Builder<'_>) {
         let (zero, nr, mr) = (b.index(0), b.target().nr() as i64, b.target().mr as i64);
         let (rows, columns) = (self.rows, self.columns);
         let known = self.kind.known;
-        let Some(rest) = known.rest_rows.filter(|rest| *rest == 0 || known.whole_columns) else {
+        let Some(rest) = known.rest_rows else {
             return b.for_each(zero, columns, nr, |b, j| b.for_each(zero, rows, mr, |b, i| self.any(b, i, j)));
         };
         let height = b.index(mr);

@@ -10,7 +10,7 @@ use crate::codegen::host::lir::{Bin, Builder, Op, Value};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub way: Way,
-    /// The rows that fill no whole panel of MR.
+    /// The rows that fill no whole panel of MR, where code for just so many pays.
     pub rest_rows: Option<i64>,
     /// The columns are a multiple of NR, and there are some.
     pub whole_columns: bool,
@@ -21,6 +21,9 @@ pub(super) struct Known {
     /// There are steps of the inner dimension, and a multiple of [`few_rows::STEPS`].
     pub whole_depth: bool,
 }
+
+/// A micro-kernel for the last rows saves at least one of so many.
+const SHARE: i64 = 32;
 
 /// How a product is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +52,21 @@ impl Known {
             way,
             column_stride: b.as_const(gemm.b.col_stride).filter(|_| matches!(way, Way::FewDots(_))),
             whole_squares: is_multiple(gemm.k, target.lanes) && matches!(way, Way::FewDots(_)),
-            rest_rows: rows.map(|rows| rows % target.mr as i64),
+            rest_rows: rows.and_then(|rows| rest_rows(rows, target.mr as i64, is_multiple(gemm.n, target.nr()))),
             whole_columns: is_multiple(gemm.n, target.nr()),
             whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
+        }
+    }
+
+    /// Nothing, for products that are rarely done: they share their code.
+    pub(super) fn nothing() -> Known {
+        Known {
+            way: Way::Blocked,
+            column_stride: None,
+            whole_squares: false,
+            rest_rows: None,
+            whole_columns: false,
+            whole_depth: false,
         }
     }
 
@@ -82,6 +97,14 @@ impl Known {
         let flag = |is_set: bool, text: &'static str| if is_set { text } else { "" };
         format!("{way}{rest}{}{}", flag(self.whole_columns, "_n"), flag(self.whole_depth, "_k"))
     }
+}
+
+/// The rows beyond whole panels. A micro-kernel of its own takes time to compile: it has to save a part of the rows that are computed
+/// otherwise, and columns that fill no whole panels would need another.
+fn rest_rows(rows: i64, mr: i64, whole_columns: bool) -> Option<i64> {
+    let rest = rows % mr;
+    let pays = whole_columns && (mr - rest) * SHARE >= rows;
+    (rest == 0 || pays).then_some(rest)
 }
 
 /// Whether an extent is what is left of a known one, at most a block of more than `most`: it is few in the last block at most.

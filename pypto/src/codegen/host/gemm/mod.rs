@@ -166,7 +166,7 @@ pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
     b.if_else(is_whole, in_place, |b| {
         // The last block of many: what a faster way for few rows would save is less than its code costs.
         let kind = kind(b, gemm);
-        call_driver(b, Kind { known: Known { way: Way::Blocked, ..kind.known }, ..kind }, gemm);
+        call_driver(b, Kind { known: Known::nothing(), ..kind }, gemm);
         Vec::new()
     });
 }

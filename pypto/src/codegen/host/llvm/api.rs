@@ -33,6 +33,7 @@ macro_rules! api {
 }
 
 api! {
+    parse_options = LLVMParseCommandLineOptions: fn(c_int, *const *const c_char, *const c_char);
     context_create = LLVMContextCreate: fn() -> Ref;
     context_dispose = LLVMContextDispose: fn(Ref);
     context_set_diagnostic_handler = LLVMContextSetDiagnosticHandler: fn(Ref, DiagnosticHandler, *mut c_void);
