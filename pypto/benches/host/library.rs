@@ -86,6 +86,66 @@ fn rope(
     }
 }
 
+#[pypto::jit(meta(TM = 16))]
+fn log_softmax(
+    #[shape(M, N)] x: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([M, N], [TM, N]) {
+        let t = x.load(at);
+        let centred = t - t.row_max();
+        y.store(at, centred - centred.exp().row_sum().log());
+    }
+}
+
+#[pypto::jit(meta(TM = 16))]
+fn cross_entropy(
+    #[shape(M, N)] logits: &Tensor<f32, 2>,
+    #[shape(M, 1)] targets: &Tensor<i32, 2>,
+    #[out]
+    #[shape(M, 1)]
+    loss: &mut Tensor<f32, 2>,
+) {
+    for at in tiles([M, N], [TM, N]) {
+        let (t, class) = (logits.load(at), Tile::<i32>::iota([1, N], 1, 0));
+        let centred = t - t.row_max();
+        let of_target = select(class.eq(targets.tile([at.offset(0), 0], [TM, 1])), centred, 0.0).row_sum();
+        loss.store([at.offset(0), 0], centred.exp().row_sum().log() - of_target);
+    }
+}
+
+#[pypto::jit]
+fn w8a8_linear(
+    #[shape(M, K)] x: &Tensor<i8, 2>,
+    #[shape(M, 1)] x_scale: &Tensor<f32, 2>,
+    #[shape(N, K)] w: &Tensor<i8, 2>,
+    #[shape(1, N)] w_scale: &Tensor<f32, 2>,
+    #[out]
+    #[shape(M, N)]
+    y: &mut Tensor<f32, 2>,
+) {
+    y.set(matmul(x, w.t()).cast::<f32>() * x_scale * w_scale);
+}
+
+/// One query for each head, over all keys at once.
+#[pypto::jit]
+fn decode(
+    #[shape(H, D)] q: &Tensor<f32, 2>,
+    #[shape(H, L, D)] k: &Tensor<f32, 3>,
+    #[shape(H, L, D)] v: &Tensor<f32, 3>,
+    #[out]
+    #[shape(H, D)]
+    o: &mut Tensor<f32, 2>,
+) {
+    for h in 0..H {
+        let scores = matmul(q.tile([h, 0], [1, D]), k.at(h).load_all().t()) * (1.0 / (D as f32).sqrt());
+        let e = (scores - scores.row_max()).exp();
+        o.store([h, 0], matmul(e, v.at(h).load_all()) / e.row_sum());
+    }
+}
+
 /// The line of one kernel: how many times as fast the library's is.
 fn compared(name: &str, own: &mut dyn FnMut() -> Result<()>, library: &mut dyn FnMut() -> Result<()>) -> Result<Line> {
     own()?;
@@ -132,8 +192,47 @@ pub fn checks() -> Outcome {
     lines.push(compared("rope", &mut || rope(&x, &cos, &sin, &mut y).map(drop), &mut || {
         library::rope(&x, &cos, &sin, &mut z).map(drop)
     })?);
-    lines.push(attention()?);
+    lines.extend([losses()?, entropies()?, linear()?, attention()?, attention_of_one()?]);
     Ok(lines)
+}
+
+fn losses() -> Result<Line> {
+    let x = pattern([ROWS, COLUMNS]);
+    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([ROWS, COLUMNS]));
+    compared("log_softmax", &mut || log_softmax(&x, &mut y).map(drop), &mut || {
+        pypto::kernels::log_softmax(&x, &mut z).map(drop)
+    })
+}
+
+fn entropies() -> Result<Line> {
+    let x = pattern([ROWS, COLUMNS]);
+    let targets = Tensor::from_fn([ROWS, 1], |[i, _]| (i * 7 % COLUMNS) as i32);
+    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([ROWS, 1]));
+    compared("cross_entropy", &mut || cross_entropy(&x, &targets, &mut y).map(drop), &mut || {
+        pypto::kernels::cross_entropy(&x, &targets, &mut z).map(drop)
+    })
+}
+
+fn linear() -> Result<Line> {
+    let (m, n, k) = (256, 1024, 1024);
+    let bytes = |rows| Tensor::from_fn([rows, k], |[i, j]| ((i * 31 + j * 17) % 255 - 127) as i8);
+    let (x, w, x_scale, w_scale) = (bytes(m), bytes(n), pattern([m, 1]), pattern([1, n]));
+    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([m, n]));
+    compared("w8a8_linear", &mut || w8a8_linear(&x, &x_scale, &w, &w_scale, &mut y).map(drop), &mut || {
+        pypto::kernels::w8a8_linear(&x, &x_scale, &w, &w_scale, &mut z).map(drop)
+    })
+}
+
+fn attention_of_one() -> Result<Line> {
+    let (heads, length, depth) = (8i64, 4096i64, 64i64);
+    let (q, [k, v]) = (pattern([heads, depth]), [(), ()].map(|()| pattern([heads, length, depth])));
+    let four = |x: &Tensor<f32, 3>| Tensor::from_vec(x.to_vec(), [1, heads, length, depth]);
+    let (q3, k4, v4) = (Tensor::from_vec(q.to_vec(), [1, heads, depth]), four(&k), four(&v));
+    let lengths = Tensor::from_vec(vec![length as i32], [1]);
+    let (mut o, mut o3) = (Tensor::zeros([heads, depth]), Tensor::zeros([1, heads, depth]));
+    compared("attention_decode", &mut || decode(&q, &k, &v, &mut o).map(drop), &mut || {
+        pypto::kernels::attention_decode(&q3, &k4, &v4, &lengths, &mut o3).map(drop)
+    })
 }
 
 fn attention() -> Result<Line> {

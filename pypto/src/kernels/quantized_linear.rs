@@ -45,7 +45,7 @@ pub fn quantize_rows<T: Element>(
 /// assert_eq!(y.to_vec(), [-150.0; 2]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(TM = 64, TN = 64))]
+#[pypto::jit]
 pub fn w8a8_linear<T: Element>(
     #[shape(dyn M, K)] x: &Tensor<i8, 2>,
     #[shape(dyn M, 1)] x_scale: &Tensor<f32, 2>,
@@ -55,12 +55,7 @@ pub fn w8a8_linear<T: Element>(
     #[shape(dyn M, N)]
     y: &mut Tensor<T, 2>,
 ) {
-    for at in tiles([M, N], [TM, TN]) {
-        let (i, j) = (at.offset(0), at.offset(1));
-        let sums = matmul(x.tile([i, 0], [TM, K]), w.tile([j, 0], [TN, K]).t()).cast::<f32>();
-        let scales = x_scale.tile([i, 0], [TM, 1]) * w_scale.tile([0, j], [1, TN]);
-        y.store(at, (sums * scales).cast::<T>());
-    }
+    y.set((matmul(x, w.t()).cast::<f32>() * (x_scale * w_scale)).cast::<T>());
 }
 
 /// Quantizes `x`, `[M, K]` of a float type, for [`mx_linear`]: each 32 elements of a row get a scale, `[M, K / 32]` of e8m0, by which the
