@@ -68,6 +68,24 @@ fn each_product_of_a_chain_has_its_blocks() {
     insta::assert_snapshot!(lowered(program));
 }
 
+/// A product that one block does, with what is added to it, goes to its tensor and to no other.
+#[test]
+fn a_product_of_one_block_has_no_temporary() {
+    let params: [Declared<'_>; 4] = [
+        ("x", &[512, 512], Direction::In),
+        ("w", &[512, 512], Direction::In),
+        ("b", &[1, 512], Direction::In),
+        ("y", &[512, 512], Direction::InOut),
+    ];
+    let mut program = tensor_level(&params, |b, t| {
+        let product = b.matmul(OpKind::Matmul, &[t[0], t[1]], false, false, at(2))?;
+        b.binary(OpKind::Add, product, t[2], at(3))
+    });
+    pipeline::host(&mut program, &Limits::for_threads(1)).unwrap();
+    let text = program.to_string();
+    assert!(text.contains("matmul") && !text.contains("alloc"), "{text}");
+}
+
 /// The keys are computed: they are stored before the loop that needs all of them.
 #[test]
 fn a_computed_right_operand_is_stored_first() {
