@@ -24,7 +24,7 @@ use crate::prelude::*;
 /// assert_eq!(o.get([0, 0, 0]), 1.0); // the mean of keys 0, 1 and 2
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(BK = 128, PARTS = 4))]
+#[pypto::jit(meta(BK = 512, PARTS = 4))]
 pub fn attention_decode<T: Element>(
     #[shape(dyn B, H, D)] q: &Tensor<T, 3>,
     #[shape(dyn B, G, dyn L, D)] k: &Tensor<T, 4>,
