@@ -49,11 +49,11 @@ fn a_failure_of_an_inner_kernel_is_one_of_the_outer() {
     let (x, ones) = (Tensor::from_vec(vec![4.0f32, 8.0, -2.0], [3]), Tensor::<f16, 1>::zeros([1]));
     let mut y = Tensor::zeros([3]);
     let error = quartered(0, &ones, &x, &mut y).unwrap_err().to_string();
-    assert!(error.contains("N = 3: `n` and this value have to be positive, {n}"), "{error}");
+    assert!(error.contains("N = 3: 0 and 1 have to be positive, {n}"), "{error}");
     assert!(error.contains("was called with n = 0"), "{error}");
     let eager = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         quartered::<f16>.eager((0, &ones, &x, &mut Tensor::zeros([3])));
     }));
     let message = eager.unwrap_err().downcast_ref::<String>().cloned().unwrap_or_default();
-    assert!(message.contains("N = 3: `n` and this value have to be positive, {n}"), "{message}");
+    assert!(message.contains("N = 3: 0 and 1 have to be positive, {n}"), "{message}");
 }

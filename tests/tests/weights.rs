@@ -45,13 +45,13 @@ fn by_tiles(
     }
 }
 
-/// Both a product and a change of the weights.
+/// A change of the weights.
 #[pypto::jit]
 fn scaled(#[shape(K, N)] w: &mut Tensor<f32, 2>) {
     w.set(w.load_all() * 0.5);
 }
 
-/// A stack of weights, of which one is used.
+/// A product with the result of another.
 #[pypto::jit]
 fn through_both(
     #[shape(M, K)] x: &Tensor<f32, 2>,

@@ -46,7 +46,7 @@ fn edited_programs_are_compiled_from_there_on() {
     let stages = [
         ("ir/lowered.ir", "no pass runs"),
         ("ir/program.ir", "passes run from `flatten_dispatch` on"),
-        ("passes_dump/13_after_tensor_tiling.ir", "passes run from `fold_accumulate` on"),
+        ("passes_dump/13_after_tensor_tiling.ir", "passes run from `carry_around_calls` on"),
     ];
     for (file, said) in stages {
         let place = tempfile::tempdir().unwrap();
