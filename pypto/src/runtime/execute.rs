@@ -6,7 +6,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::kernel::{FirstFailure, Kernel, PARALLEL_ABOVE, evaluate, share};
 use super::pool::pool;
@@ -15,6 +16,10 @@ use super::schedule::{Schedule, Word};
 use super::scratch::Buffer;
 
 pub use super::kernel::Failure;
+
+/// A thread without work looks for so long whether a task has ended before it sleeps: tasks that wait for each other are often shorter than
+/// it takes to wake a thread.
+const SPIN: Duration = Duration::from_micros(30);
 
 /// The state of one running schedule.
 #[derive(Default)]
@@ -30,6 +35,8 @@ pub struct Frame {
     chunks: Vec<u32>,
     ready: Mutex<Vec<(u32, u32)>>,
     changed: Condvar,
+    /// How often `changed` was notified.
+    changes: AtomicUsize,
     unfinished: AtomicUsize,
 }
 
@@ -132,8 +139,29 @@ impl Frame {
             if self.unfinished.load(Ordering::Acquire) == 0 {
                 return None;
             }
-            ready = tasks.wait(|| self.changed.wait(ready).unwrap_or_else(PoisonError::into_inner));
+            ready = tasks.wait(|| self.wait(ready, failure));
         }
+    }
+
+    /// Waits for a change: awake for a while, then asleep.
+    fn wait<'a>(
+        &'a self,
+        ready: MutexGuard<'a, Vec<(u32, u32)>>,
+        failure: &FirstFailure,
+    ) -> MutexGuard<'a, Vec<(u32, u32)>> {
+        // Changes are made with the lock held, so none is lost between what the caller saw and this.
+        let seen = self.changes.load(Ordering::Acquire);
+        let has_changed = || self.changes.load(Ordering::Acquire) != seen || failure.is_some();
+        drop(ready);
+        let start = Instant::now();
+        while !has_changed() && start.elapsed() < SPIN {
+            std::hint::spin_loop();
+        }
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if has_changed() {
+            return ready;
+        }
+        self.changed.wait(ready).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// # Safety
@@ -173,6 +201,7 @@ impl Frame {
             }
             self.unfinished.fetch_sub(1, Ordering::AcqRel);
         }
+        self.changes.fetch_add(1, Ordering::AcqRel);
         drop(ready);
         self.changed.notify_all();
     }

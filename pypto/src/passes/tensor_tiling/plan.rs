@@ -217,9 +217,9 @@ impl Planner<'_, '_> {
         for (position, q) in placement::operands(op, &p, self.run.function).unwrap_or_default() {
             let Some((producer, _)) = self.run.producer(op.operands[position]) else { continue };
             // What every iteration needs all of is made once, before; so is what is worth loops of its own.
-            // A group without loops is one block, which values of the same extents are in.
-            let same_block = self.is_small(producer) || self.run.dims(producer) == self.run.dims(index);
-            let alone = self.groups[group].loops.is_empty() && same_block;
+            // A group without loops is one block, which values of the same extents are in; but several threads want blocks of their own.
+            let same_block = self.limits.threads == 1 && self.run.dims(producer) == self.run.dims(index);
+            let alone = self.groups[group].loops.is_empty() && (same_block || self.is_small(producer));
             let cut = q.iter().any(Option::is_some) || alone;
             let apart = !self.groups[group].loops.is_empty() && self.run.is_apart(op, producer, self.limits);
             self.whole[producer] |= (!cut || apart) && !is_leaf(&self.run.ops[producer]);
