@@ -246,8 +246,9 @@ impl Chain {
         let both = self.product && n >= 2 && axes.contains(&(n - 2)) && axes.contains(&(n - 1));
         let one_row = self.product && n >= 2 && dims[n - 2] == Extent::Const(1) && axes.contains(&(n - 1));
         (limits.copies_factors && (both || one_row)).then(|| {
-            let (rows, columns) = (extent_or_guess(dims[n - 2]), extent_or_guess(dims[n - 1]));
-            product_blocks::choose(rows, columns, self.element * self.temporaries, limits)
+            let others = axes.iter().filter(|axis| **axis + 2 < n).map(|axis| extent_or_guess(dims[*axis]));
+            let products = others.fold(1, i64::saturating_mul);
+            product_blocks::choose(products, dims[n - 2], dims[n - 1], self.element * self.temporaries, limits)
         })
     }
 
