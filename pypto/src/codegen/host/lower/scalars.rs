@@ -59,6 +59,9 @@ fn float(b: &mut Builder<'_>, x: f64, dtype: DType) -> Value {
 fn inside(b: &mut Builder<'_>, indices: &[Value], extents: &[Value]) -> Value {
     let mut all = b.bool(true);
     for (&index, &extent) in indices.iter().zip(extents) {
+        if b.is_inside(index, extent) {
+            continue;
+        }
         // One unsigned comparison: negative indices are huge.
         let here = b.ucmp(Cmp::Lt, index, extent);
         all = b.and(all, here);

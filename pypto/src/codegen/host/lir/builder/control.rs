@@ -44,6 +44,7 @@ impl Builder<'_> {
         let index = self.function.new_value(Type::INDEX);
         let carried = self.new_values(&types);
         self.open();
+        self.learn_index(index, lo, hi);
         let next = body(self, index, &carried);
         debug_assert_eq!(next.iter().map(|&v| self.ty(v)).collect::<Vec<_>>(), types, "carried values change type");
         let params = [index].into_iter().chain(carried).collect();

@@ -90,8 +90,13 @@ impl Builder<'_> {
         if let Some(level) = self.levels.last_mut() {
             level.failing.insert(condition);
         }
+        self.learn_failed(condition);
         let args = [&[condition, status], values].concat();
-        self.push(Inst { results: vec![], op: Op::Fail(site), args, blocks: vec![] });
+        let mut inst = Inst { results: vec![], op: Op::Fail(site), args, blocks: vec![] };
+        if let Some(merged) = self.merged(&inst) {
+            inst.args[0] = merged;
+        }
+        self.push(inst);
     }
 
     /// Hands the values that `words` describe to whoever takes reports, as those of place `site`.

@@ -7,6 +7,7 @@
 mod arith;
 mod control;
 mod convert;
+mod facts;
 mod interleave;
 mod memory;
 mod reduce;
@@ -45,6 +46,7 @@ struct Level {
     known: HashMap<(Op, Vec<Value>, Type), Value>,
     /// Conditions that have left the kernel where they held.
     failing: HashSet<Value>,
+    facts: facts::Facts,
 }
 
 impl Module {
