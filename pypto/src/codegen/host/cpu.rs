@@ -39,6 +39,8 @@ pub struct Target {
     pub bf16_pairs: bool,
     /// Products of four unsigned with four signed bytes, added to 32 bits, in hardware: beyond what its family promises as well.
     pub byte_quads: bool,
+    /// Products of f32 with powers of two in one operation on vectors.
+    pub scales: bool,
     /// How tails are done.
     pub masks: MaskStrategy,
     /// Rows of the matrix-multiply micro-kernel.
@@ -60,6 +62,7 @@ impl Target {
             integer_pairs: true,
             bf16_pairs: false,
             byte_quads: false,
+            scales: false,
             masks: MaskStrategy::Scalarized,
             mr: 4,
             nr_vectors: 2,
@@ -75,6 +78,7 @@ impl Target {
                 integer_pairs: true,
                 bf16_pairs: false,
                 byte_quads: false,
+                scales: true,
                 masks: MaskStrategy::Masked,
                 mr: 12,
                 nr_vectors: 2,
@@ -89,6 +93,7 @@ impl Target {
                 integer_pairs: true,
                 bf16_pairs: false,
                 byte_quads: false,
+                scales: false,
                 masks: MaskStrategy::Masked,
                 mr: 6,
                 nr_vectors: 2,
@@ -103,6 +108,7 @@ impl Target {
                 integer_pairs: false,
                 bf16_pairs: false,
                 byte_quads: false,
+                scales: false,
                 masks: MaskStrategy::Scalarized,
                 mr: 6,
                 nr_vectors: 4,

@@ -47,6 +47,7 @@ pub fn expm1<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
     let (above_one, exponent) = exp_above_one(m, inside);
     // 2^n (1 + a) - 1 = 2 (2^(n-1) a + (2^(n-1) - 1/2)): 2^128 would be too large.
     let one = m.i(1);
+    let exponent = exponent.integer(m);
     let exponent = m.isub(exponent, one);
     let power = power_of_two(m, exponent);
     let (half, two) = (m.f(0.5), m.f(2.0));
@@ -66,7 +67,7 @@ fn itself_near_zero<B: MathBuilder>(m: &mut B, x: B::F, value: B::F) -> B::F {
 
 /// e^x as a number near 1 and an exponent of two.
 #[inline(always)]
-pub(super) fn exp_parts<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::I) {
+pub(super) fn exp_parts<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, Exponent<B::F>) {
     let (above_one, exponent) = exp_above_one(m, x);
     let one = m.f(1.0);
     (m.add(one, above_one), exponent)
@@ -74,7 +75,7 @@ pub(super) fn exp_parts<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::I) {
 
 /// e^x = 2^exponent * (1 + above one).
 #[inline(always)]
-fn exp_above_one<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::I) {
+fn exp_above_one<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, Exponent<B::F>) {
     let (log2_e, rounder) = (m.f(LOG2_E), m.f(ROUNDER));
     let shifted = m.fma(x, log2_e, rounder);
     let n = m.sub(shifted, rounder);
@@ -83,19 +84,34 @@ fn exp_above_one<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::I) {
     let r = m.fma(n, low, r);
     let p = m.polynomial(r, &EXP);
     let square = m.mul(r, r);
-    (m.fma(p, square, r), integer(m, shifted))
+    (m.fma(p, square, r), Exponent { shifted, n })
 }
 
-/// The integer that [`ROUNDER`] left in the low bits.
-#[inline(always)]
-pub(super) fn integer<B: MathBuilder>(m: &mut B, shifted: B::F) -> B::I {
-    let (bits, base) = (m.bits(shifted), m.i(ROUNDER.to_bits() as i32));
-    m.isub(bits, base)
+/// An integral exponent of two.
+#[derive(Clone, Copy)]
+pub(super) struct Exponent<F> {
+    /// The exponent, with [`ROUNDER`] added to it.
+    shifted: F,
+    n: F,
 }
 
-/// a * 2^n in two steps, so that neither factor leaves the normal range and only the last product rounds.
+impl<F: Copy> Exponent<F> {
+    /// The integer that [`ROUNDER`] left in the low bits.
+    #[inline(always)]
+    fn integer<B: MathBuilder<F = F>>(self, m: &mut B) -> B::I {
+        let (bits, base) = (m.bits(self.shifted), m.i(ROUNDER.to_bits() as i32));
+        m.isub(bits, base)
+    }
+}
+
+/// a * 2^n, rounded once.
 #[inline(always)]
-fn scale<B: MathBuilder>(m: &mut B, a: B::F, n: B::I) -> B::F {
+fn scale<B: MathBuilder>(m: &mut B, a: B::F, exponent: Exponent<B::F>) -> B::F {
+    if let Some(scaled) = m.scaled(a, exponent.n) {
+        return scaled;
+    }
+    // In two steps, so that neither factor leaves the normal range and only the last product rounds.
+    let n = exponent.integer(m);
     let half = m.ishr(n, 1);
     let rest = m.isub(n, half);
     let (first, second) = (power_of_two(m, half), power_of_two(m, rest));
@@ -103,9 +119,20 @@ fn scale<B: MathBuilder>(m: &mut B, a: B::F, n: B::I) -> B::F {
     m.mul(a, second)
 }
 
+/// a * 2^n for n in -126..=127.
+#[inline(always)]
+pub(super) fn scale_inside<B: MathBuilder>(m: &mut B, a: B::F, exponent: Exponent<B::F>) -> B::F {
+    if let Some(scaled) = m.scaled(a, exponent.n) {
+        return scaled;
+    }
+    let n = exponent.integer(m);
+    let power = power_of_two(m, n);
+    m.mul(a, power)
+}
+
 /// 2^n for n in -126..=127.
 #[inline(always)]
-pub(super) fn power_of_two<B: MathBuilder>(m: &mut B, n: B::I) -> B::F {
+fn power_of_two<B: MathBuilder>(m: &mut B, n: B::I) -> B::F {
     let (shifted, one) = (m.ishl(n, 23), m.i(1.0f32.to_bits() as i32));
     let bits = m.iadd(shifted, one);
     m.float_of(bits)
@@ -138,8 +165,7 @@ pub(super) fn exp2_of_sum<B: MathBuilder>(m: &mut B, x: B::F, rest: B::F) -> B::
     let r = m.add(r, rest);
     let p = m.polynomial(r, &EXP2);
     let p = m.fma(p, r, one);
-    let exponent = integer(m, shifted);
-    scale(m, p, exponent)
+    scale(m, p, Exponent { shifted, n })
 }
 
 /// ln x, at most 1 ULP. -inf for 0, NaN for negative x.

@@ -3,7 +3,7 @@
 //! Each has a polynomial around 0 and a form with e^-x elsewhere; both are computed and one is selected, as vectors demand.
 
 use super::MathBuilder;
-use super::exponential::{clamp, exp, exp_parts, power_of_two};
+use super::exponential::{clamp, exp, exp_parts, scale_inside};
 
 /// (tanh x / x - 1) / x^2 in powers of x^2, for |x| <= 0.55; relative error 2^-29.
 const TANH: [f32; 5] = [-0.006_245_992_6, 0.021_052_472, -0.053_847_85, 0.133_325_46, -0.333_333_16];
@@ -21,8 +21,7 @@ const ERFC: [f32; 7] =
 #[inline(always)]
 fn exp_inside<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
     let (mantissa, exponent) = exp_parts(m, x);
-    let power = power_of_two(m, exponent);
-    m.mul(mantissa, power)
+    scale_inside(m, mantissa, exponent)
 }
 
 /// tanh x, at most 1.5 ULP; keeps the sign of 0.

@@ -62,6 +62,12 @@ pub trait MathBuilder {
     /// a where the condition holds, else b.
     fn select(&mut self, condition: Self::M, a: Self::F, b: Self::F) -> Self::F;
 
+    /// a * 2^n for integral n, rounded once, where that is one operation.
+    #[inline(always)]
+    fn scaled(&mut self, _a: Self::F, _n: Self::F) -> Option<Self::F> {
+        None
+    }
+
     /// `path` where the condition holds, else `value`. Conditions that no lane fulfils should cost little.
     fn rarely(&mut self, condition: Self::M, value: Self::F, path: impl FnOnce(&mut Self) -> Self::F) -> Self::F;
 

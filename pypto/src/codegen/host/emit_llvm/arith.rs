@@ -33,6 +33,7 @@ impl Emitter<'_> {
             Bin::Max => self.integer_extreme("smax", shape, a, b),
             Bin::Umin => self.integer_extreme("umin", shape, a, b),
             Bin::Umax => self.integer_extreme("umax", shape, a, b),
+            Bin::Scale => self.scale(shape, a, b),
             Bin::PairMin | Bin::PairMax => self.pair_extreme(op, shape, a, b),
             Bin::Shl | Bin::Ashr | Bin::Lshr => self.shift(op, shape, a, b, amount_is_constant),
             Bin::Add => plain(if float { "fadd" } else { "add" }),
@@ -62,6 +63,12 @@ impl Emitter<'_> {
     fn integer_extreme(&mut self, name: &str, shape: Type, a: &str, b: &str) -> String {
         let (ty, name) = (self.ty(shape), format!("llvm.{name}.{}", self.suffix(shape)));
         self.intrinsic(&ty, &name, &[format!("{ty} {a}"), format!("{ty} {b}")])
+    }
+
+    fn scale(&mut self, shape: Type, a: &str, b: &str) -> String {
+        let ty = self.ty(shape);
+        let args = [format!("{ty} {a}"), format!("{ty} {b}"), format!("{ty} {a}"), "i16 -1".into(), "i32 4".into()];
+        self.intrinsic(&ty, "llvm.x86.avx512.mask.scalef.ps.512", &args)
     }
 
     /// As floats of 64 bits, whose comparison and selection become one instruction.

@@ -27,7 +27,7 @@ pub(super) fn fold_bin(op: Bin, elem: Elem, a: u64, b: u64) -> Option<u64> {
         Bin::Add => a.wrapping_add(b),
         Bin::Sub => a.wrapping_sub(b),
         Bin::Mul => a.wrapping_mul(b),
-        Bin::Div => return None,
+        Bin::Div | Bin::Scale => return None,
         Bin::Sdiv => sa.checked_div(sb)? as u64,
         Bin::Srem => sa.checked_rem(sb)? as u64,
         Bin::Udiv => a.checked_div(b)?,

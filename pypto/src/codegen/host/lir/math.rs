@@ -78,6 +78,10 @@ impl MathBuilder for LirMath<'_, '_> {
     fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
         self.builder.select(condition, a, b)
     }
+    fn scaled(&mut self, a: Value, n: Value) -> Option<Value> {
+        let has_it = self.builder.target().scales && self.shape.is_vector();
+        has_it.then(|| self.builder.scale(a, n))
+    }
     fn rarely(&mut self, condition: Value, value: Value, path: impl FnOnce(&mut Self) -> Value) -> Value {
         let any = if self.shape.is_vector() { self.builder.any(condition) } else { condition };
         self.builder.open();

@@ -36,6 +36,8 @@ pub enum Bin {
     PairMin,
     /// Larger of such integers.
     PairMax,
+    /// The first times two to the power of the second, a vector of integral f32, rounded once; for targets that have it.
+    Scale,
     /// Bitwise and.
     And,
     /// Bitwise or.
@@ -225,7 +227,7 @@ macro_rules! mnemonics {
 }
 
 mnemonics!(Bin: Add "add", Sub "sub", Mul "mul", Div "div", Sdiv "sdiv", Udiv "udiv", Srem "srem", Urem "urem", Min "min", Max "max",
-    Umin "umin", Umax "umax", PairMin "pair_min", PairMax "pair_max", And "and", Or "or", Xor "xor", Shl "shl", Ashr "ashr", Lshr "lshr");
+    Umin "umin", Umax "umax", PairMin "pair_min", PairMax "pair_max", Scale "scale", And "and", Or "or", Xor "xor", Shl "shl", Ashr "ashr", Lshr "lshr");
 mnemonics!(Un: Neg "neg", Abs "abs", Sqrt "sqrt", Not "not", TrailingZeros "trailing_zeros", Rint "rint", Floor "floor", Ceil "ceil", Trunc "trunc");
 mnemonics!(Cmp: Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge");
 mnemonics!(Cvt: Narrow "narrow", Sext "sext", Zext "zext", FromSigned "from_signed", FromUnsigned "from_unsigned",

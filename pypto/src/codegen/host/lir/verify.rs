@@ -226,6 +226,7 @@ fn arithmetic(op: &Op, args: &[Type], results: &[Type]) -> bool {
                 Bin::Add | Bin::Sub | Bin::Mul | Bin::Min | Bin::Max => elem != Some(Elem::I1),
                 Bin::Div => float,
                 Bin::PairMin | Bin::PairMax => elem == Some(Elem::I64),
+                Bin::Scale => float && result.is_vector(),
                 Bin::And | Bin::Or | Bin::Xor => !float,
                 _ => !float && elem != Some(Elem::I1),
             };

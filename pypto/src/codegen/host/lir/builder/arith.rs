@@ -45,6 +45,8 @@ binary! {
     pair_min = PairMin;
     /// Larger of pairs, see [`Bin::PairMin`].
     pair_max = PairMax;
+    /// a * 2^b, see [`Bin::Scale`].
+    scale = Scale;
     /// Bitwise and; conjunction of masks.
     and = And;
     /// Bitwise or; disjunction of masks.
