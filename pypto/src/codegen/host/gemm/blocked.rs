@@ -124,6 +124,7 @@ impl Tiles<'_> {
             init: element(b, kind.acc, self.init, [block.init_stride, unit], i, j),
             init_stride: block.init_stride,
             adds: block.adds,
+            factors: None,
             subnormal: self.subnormal,
             ahead: kind.panels.then(|| panels::ahead(b, kind, self.right, [j, self.columns], i, block.depth)),
         }

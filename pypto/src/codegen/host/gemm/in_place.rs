@@ -7,7 +7,7 @@
 use super::kernel::{self, Tile};
 use super::pack::{self, Order};
 use super::words::Step;
-use super::{Gemm, I, KC, Kind, P, Problem};
+use super::{Gemm, KC, Kind, Problem};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Elem, Type, Value};
 
@@ -74,9 +74,9 @@ fn heights(mr: i64, m: i64) -> Vec<(i64, i64)> {
 }
 
 /// Writes the product.
-pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small) {
+pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, factors: Option<Value>) {
     let a_stride = if kind.a.order() == Order::Rows { p.a_strides[0] } else { p.a_strides[1] };
-    let args = [
+    let mut args = vec![
         p.k,
         p.a,
         a_stride,
@@ -90,9 +90,12 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small) {
         p.has_init,
         p.scratch,
     ];
-    let (a, bb) = (kind.a.name(), kind.b.name());
-    let name = format!("gemm_small_{a}_{bb}_{}x{}{}", small.m, small.n, if small.packs_b { "_packed" } else { "" });
-    b.call(&name, &[I, P, I, P, I, I, P, I, P, I, I, P], &[], &args, |b, p| {
+    args.extend(factors);
+    let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
+    let (a, bb, scaled) = (kind.a.name(), kind.b.name(), if factors.is_some() { "_scaled" } else { "" });
+    let packed = if small.packs_b { "_packed" } else { "" };
+    let name = format!("gemm_small_{a}_{bb}_{}x{}{packed}{scaled}", small.m, small.n);
+    b.call(&name, &types, &[], &args, |b, p| {
         product(b, kind, small, p);
         Vec::new()
     });
@@ -125,8 +128,20 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
                     b.addr(base, Elem::F32, at)
                 });
                 let (c_stride, init_stride, adds) = (p[7], p[9], p[10]);
-                let tile =
-                    Tile { depth, a, b: panel, c, c_stride, init, init_stride, adds, subnormal: None, ahead: None };
+                let factors = p.get(12).map(|&factors| b.addr(factors, Elem::F32, j));
+                let tile = Tile {
+                    depth,
+                    a,
+                    b: panel,
+                    c,
+                    c_stride,
+                    init,
+                    init_stride,
+                    adds,
+                    factors,
+                    subnormal: None,
+                    ahead: None,
+                };
                 call(b, kind.a.order(), height as usize, &tile, [p[2], stride_b]);
             });
             first += count * height;
@@ -136,7 +151,7 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
 
 /// The micro-kernel of that height on factors where they lie; `strides` are the distances of the lines of A and of the rows of B.
 fn call(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: [Value; 2]) {
-    let args = [
+    let mut args = vec![
         tile.depth,
         tile.a,
         strides[0],
@@ -148,11 +163,15 @@ fn call(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: 
         tile.init_stride,
         tile.adds,
     ];
-    let name = format!("gemm_kernel_{}_{height}", if order == Order::Rows { "rows" } else { "columns" });
-    b.call(&name, &[I, P, I, P, I, P, I, P, I, I], &[], &args, |b, p| {
-        let (depth, a, right) = (p[0], p[1], p[3]);
+    args.extend(tile.factors);
+    let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
+    let scaled = if tile.factors.is_some() { "_scaled" } else { "" };
+    let name = format!("gemm_kernel_{}_{height}{scaled}", if order == Order::Rows { "rows" } else { "columns" });
+    b.call(&name, &types, &[], &args, |b, p| {
+        let (depth, a, right, factors) = (p[0], p[1], p[3], p.get(10).copied());
         let [c, c_stride, init, init_stride, adds] = [p[5], p[6], p[7], p[8], p[9]];
-        let tile = Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal: None, ahead: None };
+        let tile =
+            Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal: None, ahead: None };
         body(b, order, height, &tile, [p[2], p[4]]);
         Vec::new()
     });

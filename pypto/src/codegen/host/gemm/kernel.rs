@@ -23,6 +23,8 @@ pub(super) struct Tile {
     pub init_stride: Value,
     /// 1 when the result is added to the initial value, 0 when it is stored as it is.
     pub adds: Value,
+    /// A factor for each column, by which the initial value is multiplied.
+    pub factors: Option<Value>,
     /// Whether a sum of bf16 may be subnormal, where that is not known to be so.
     pub subnormal: Option<Value>,
     /// Elements to fetch meanwhile: [`FETCHED`] for each step.
@@ -57,10 +59,11 @@ fn call_with(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
     let rows = if height < b.target().mr { format!("_{height}") } else { String::new() };
     let name = name(step) + &rows + if tile.ahead.is_some() { "_ahead" } else { "" };
     b.call(&name, &types, &[], &args, |b, p| {
-        let (depth, subnormal, ahead) = (p[0], None, p.get(8).copied());
+        let (depth, factors, subnormal, ahead) = (p[0], None, None, p.get(8).copied());
         let [a, right, c, c_stride] = [p[1], p[2], p[3], p[4]];
         let [init, init_stride, adds] = [p[5], p[6], p[7]];
-        body(b, step, height, &Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, subnormal, ahead });
+        let tile = Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
+        body(b, step, height, &tile);
         Vec::new()
     });
 }
@@ -193,9 +196,11 @@ pub(super) fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]
     let sums = b.if_else(
         adds,
         |b| {
+            let factors = factors(b, acc, tile);
             let add = |(i, &sum): (usize, &Value)| {
                 let (row, at) = place(b, tile.init, tile.init_stride, i);
                 let old = b.load(Type::Vector(acc), row, at);
+                let old = factors.get(i % vectors).map_or(old, |&factor| b.mul(old, factor));
                 b.add(old, sum)
             };
             sums.iter().enumerate().map(add).collect()
@@ -206,6 +211,16 @@ pub(super) fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]
         let (row, at) = place(b, tile.c, tile.c_stride, i);
         b.store(sum, row, at);
     }
+}
+
+/// The factors of the columns, none where there are none.
+fn factors(b: &mut Builder<'_>, acc: Elem, tile: &Tile) -> Vec<Value> {
+    let target = b.target();
+    let load = |(v, base): (usize, Value)| {
+        let at = b.index((v * target.lanes) as i64);
+        b.load(Type::Vector(acc), base, at)
+    };
+    (0..target.nr_vectors).zip(tile.factors.into_iter().cycle()).map(load).collect()
 }
 
 /// A tile that reaches over the edge: computed into the scratch tile, of which the valid part is merged into C.
@@ -235,7 +250,8 @@ pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value,
         let (depth, a, right) = (p[0], p[1], p[2]);
         let (subnormal, ahead) = (subnormal.map(|_| p[11]), ahead.map(|_| p[11]));
         let (c, c_stride, init_stride, adds) = (p[8], nr, zero, zero);
-        let tile = Tile { depth, a, b: right, c, c_stride, init: c, init_stride, adds, subnormal, ahead };
+        let (factors, init) = (None, c);
+        let tile = Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
         call(b, kind, b.target().mr, &tile);
         let rows = b.min(p[9], mr);
         let columns = b.min(p[10], nr);

@@ -61,6 +61,8 @@ pub enum Init {
     Zero,
     /// The old value of C.
     Accumulate,
+    /// The old value of C, of f32, times the factor of its column: N elements at this pointer.
+    Scaled(Value),
     /// One row of N elements of the accumulator's type at this pointer.
     Bias(Value),
 }
@@ -188,13 +190,18 @@ fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
     match in_place::small(b, gemm, kind) {
         Some(small) => {
             let args = arguments(b, gemm);
-            in_place::emit(b, kind, &Problem::from_params(&args), small);
+            let factors = match gemm.init {
+                Init::Scaled(factors) => Some(factors),
+                _ => None,
+            };
+            in_place::emit(b, kind, &Problem::from_params(&args), small, factors);
         }
         None => call_driver(b, kind, gemm),
     }
 }
 
 fn call_driver(b: &mut Builder<'_>, kind: Kind, gemm: &Gemm) {
+    let gemm = &scaled_before(b, gemm);
     let args = arguments(b, gemm);
     let params: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let panels = if kind.panels { "_panels" } else { "" };
@@ -209,12 +216,33 @@ fn call_driver(b: &mut Builder<'_>, kind: Kind, gemm: &Gemm) {
     });
 }
 
+/// The product that is left when C has been multiplied by the factors of its columns.
+fn scaled_before(b: &mut Builder<'_>, gemm: &Gemm) -> Gemm {
+    let Init::Scaled(factors) = gemm.init else { return *gemm };
+    let args = [gemm.m, gemm.n, gemm.c, gemm.c_stride, factors];
+    b.call("gemm_scale_columns", &[I, I, P, I, P], &[], &args, |b, p| {
+        let zero = b.index(0);
+        b.for_each(zero, p[0], 1, |b, i| {
+            let row = b.mul(i, p[3]);
+            let row = b.addr(p[2], Elem::F32, row);
+            b.lanes_loop(zero, p[1], 1, &[vec![]], |b, j, tail, _| {
+                let [old, factor] = [row, p[4]].map(|base| b.load_vec(Elem::F32, base, j, None, tail.mask()));
+                let scaled = b.mul(old, factor);
+                b.store_vec(scaled, row, j, None, tail.mask());
+                vec![]
+            });
+        });
+        Vec::new()
+    });
+    Gemm { init: Init::Accumulate, ..*gemm }
+}
+
 /// The arguments of a driver, in the order of [`Problem`].
 fn arguments(b: &mut Builder<'_>, gemm: &Gemm) -> Vec<Value> {
     let zero = b.index(0);
     let (init, init_stride, has_init) = match gemm.init {
         Init::Zero => (gemm.c, zero, 0),
-        Init::Accumulate => (gemm.c, gemm.c_stride, 1),
+        Init::Accumulate | Init::Scaled(_) => (gemm.c, gemm.c_stride, 1),
         Init::Bias(row) => (row, zero, 1),
     };
     let has_init = b.index(has_init);

@@ -47,7 +47,8 @@ fn module(
             Operand { ptr: b.arg_ptr(i), elem: elems[i].0, signed: elems[i].1, row_stride, col_stride }
         };
         let (a, bb) = (operand(b, 0), operand(b, 1));
-        let init = [Init::Zero, Init::Accumulate, Init::Bias(b.arg_ptr(3))][init];
+        let row = b.arg_ptr(3);
+        let init = [Init::Zero, Init::Accumulate, Init::Bias(row), Init::Scaled(row)][init];
         let scratch = b.scratch();
         let gemm = Gemm {
             m: word(b, 4),
@@ -186,7 +187,8 @@ fn check_factors<T: Copy>(
         let want = if i >= m || j >= n {
             old[at]
         } else {
-            let start = [None, Some(old[at]), bias.get(j).copied()][init];
+            let scaled = (f32::from_bits(old[at]) * f32::from_bits(bias[j])).to_bits();
+            let start = [None, Some(old[at]), Some(bias[j]), Some(scaled)][init];
             let pair = |x: usize| (values[0](a[i * sa[0] + x * sa[1]]), values[1](b[x * sb[0] + j * sb[1]]));
             reference(target.fma, float, start, k, pair)
         };
@@ -219,7 +221,7 @@ fn reference(fma: bool, float: bool, start: Option<u32>, k: usize, pair: impl Fn
 fn check_known(shapes: &[[usize; 3]], most: [Option<i64>; 3]) {
     for target in runnable() {
         for lies in LIES.iter().flat_map(|&a| LIES.map(|b| [a, b])) {
-            for (&shape, init) in shapes.iter().zip([0, 1, 2].into_iter().cycle()) {
+            for (&shape, init) in shapes.iter().zip([0, 1, 2, 3].into_iter().cycle()) {
                 let [m, n, k] = shape;
                 let (a, b) = (strides(lies[0], m, k).0, strides(lies[1], k, n).0);
                 let elem = (Elem::F32, true);
@@ -290,6 +292,7 @@ fn f32_in_every_layout() {
 #[test]
 fn initial_values() {
     for target in runnable() {
+        check(target, (Elem::F32, true), [Lie::Columns, Lie::Rows], 3, |r| r.float(), |x| x as f64);
         for init in [1, 2] {
             check(target, (Elem::F32, true), [Lie::Rows, Lie::Rows], init, |r| r.float(), |x| x as f64);
             check(target, (Elem::I32, true), [Lie::Rows, Lie::Rows], init, |r| r.next() as i32 * 77, |x| x as f64);

@@ -6,7 +6,7 @@ use super::context::{Bound, Lowering, Tile};
 use super::group::{Group, space};
 use super::trace::{Reason, StepKind};
 use super::uses::{written_tensor, written_tensors};
-use super::{control, dot, movement, permute, report, scalars};
+use super::{control, dot, movement, permute, report, rescale, scalars};
 use crate::codegen::host::lir::Builder;
 use crate::ir::{Block, Extent, Op, TileType, ValueId};
 use crate::ops::{Class, OpKind};
@@ -93,6 +93,9 @@ impl<'f> Lowering<'f> {
 
     pub(super) fn lower_op(&mut self, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
         self.trace.forget();
+        if rescale::lower(self, b, state, op) {
+            return;
+        }
         let pending = op.operands.iter().any(|&o| matches!(self.tile(o), Some(Tile::Pending)));
         let renames = matches!(op.kind, OpKind::Broadcast | OpKind::SetValid);
         if let Some(ty) = space(self, op).filter(|_| !renames || pending) {

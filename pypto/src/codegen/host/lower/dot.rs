@@ -43,6 +43,17 @@ struct Extents {
 
 /// Lowers a product; no group is open.
 pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) {
+    lower_to(l, b, state, op, None);
+}
+
+/// The same, where the slot of the result and what the product is added to may be known.
+pub(super) fn lower_to<'f>(
+    l: &mut Lowering<'f>,
+    b: &mut Builder<'_>,
+    state: &mut BlockState<'f>,
+    op: &'f Op,
+    place: Option<(Access, Init)>,
+) {
     let (left, right) = if op.kind == OpKind::MatmulAcc { (1, 2) } else { (0, 1) };
     let (x, y) = (op.operands[left], op.operands[right]);
     let (turn_x, turn_y) = (op.attrs.flag(AttrKey::TransposeA), op.attrs.flag(AttrKey::TransposeB));
@@ -54,7 +65,7 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
     let (Some(x), Some(y)) = (matrix(l, b, state, x, turn_x), matrix(l, b, state, y, turn_y)) else {
         return l.unsupported(op.loc, "a matrix that is not known here");
     };
-    let Some((out, init)) = result(l, b, state, op) else {
+    let Some((out, init)) = place.or_else(|| result(l, b, state, op)) else {
         return l.unsupported(op.loc, "an accumulator that is not known here");
     };
     l.trace.note(op.loc, StepKind::Product);

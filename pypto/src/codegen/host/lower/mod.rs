@@ -31,6 +31,7 @@ mod permute;
 mod plan;
 mod remainder;
 mod report;
+mod rescale;
 mod row_group;
 mod row_stages;
 mod scalars;
