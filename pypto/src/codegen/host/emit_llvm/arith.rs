@@ -53,11 +53,17 @@ impl Emitter<'_> {
     /// `a` on ties and when it is NaN, `b` when that is NaN. The first selection becomes one `maxps`, which gives `a` for NaN in either.
     fn extreme(&mut self, op: Bin, shape: Type, a: &str, b: &str) -> String {
         let (ty, mask) = (self.ty(shape), self.ty(shape.with_elem(Elem::I1)));
-        let compare = if op == Bin::Max { "olt" } else { "ogt" };
-        let other = self.temp(&format!("fcmp {compare} {ty} {a}, {b}"));
-        let chosen = self.temp(&format!("select {mask} {other}, {ty} {b}, {ty} {a}"));
+        let chosen = self.extreme_of_numbers(op, shape, a, b);
         let nan = self.temp(&format!("fcmp uno {ty} {b}, {b}"));
         format!("select {mask} {nan}, {ty} {b}, {ty} {chosen}")
+    }
+
+    /// The same for numbers: `a` for NaN in either.
+    pub(super) fn extreme_of_numbers(&mut self, op: Bin, shape: Type, a: &str, b: &str) -> String {
+        let (ty, mask) = (self.ty(shape), self.ty(shape.with_elem(Elem::I1)));
+        let compare = if op == Bin::Max { "olt" } else { "ogt" };
+        let other = self.temp(&format!("fcmp {compare} {ty} {a}, {b}"));
+        self.temp(&format!("select {mask} {other}, {ty} {b}, {ty} {a}"))
     }
 
     fn integer_extreme(&mut self, name: &str, shape: Type, a: &str, b: &str) -> String {

@@ -70,17 +70,32 @@ impl Emitter<'_> {
     pub(super) fn reduce(&mut self, reduce: Reduce, inst: &Inst) {
         let shape = self.function.ty(inst.args[0]);
         let (ty, lanes) = (self.ty(shape), self.lanes());
-        let mut vector = self.name(inst.args[0]);
+        let all = self.name(inst.args[0]);
+        // The order of maxima and minima matters for NaN alone, which is looked for at once: the steps wait for each other.
+        let is_extreme = matches!(reduce, Reduce::Max | Reduce::Min) && shape.elem() == Some(Elem::F32);
+        let mut vector = all.clone();
         let mut half = lanes / 2;
         while half >= 1 {
             let pick = |i| if i < half { format!("i32 {}", i + half) } else { "i32 poison".to_owned() };
             let picks = (0..lanes).map(pick).collect::<Vec<_>>().join(", ");
             let upper = self.temp(&format!("shufflevector {ty} {vector}, {ty} poison, <{lanes} x i32> <{picks}>"));
-            let text = self.bin_text(reduce.bin(), shape, &vector, &upper, false);
-            vector = self.temp(&text);
+            vector = if is_extreme {
+                self.extreme_of_numbers(reduce.bin(), shape, &vector, &upper)
+            } else {
+                let text = self.bin_text(reduce.bin(), shape, &vector, &upper, false);
+                self.temp(&text)
+            };
             half /= 2;
         }
-        self.define(inst.results[0], &format!("extractelement {ty} {vector}, i64 0"));
+        let first = format!("extractelement {ty} {vector}, i64 0");
+        if !is_extreme {
+            return self.define(inst.results[0], &first);
+        }
+        let first = self.temp(&first);
+        let nan = self.temp(&format!("fcmp uno {ty} {all}, {all}"));
+        let bits = self.temp(&format!("bitcast <{lanes} x i1> {nan} to i{lanes}"));
+        let any = self.temp(&format!("icmp ne i{lanes} {bits}, 0"));
+        self.define(inst.results[0], &format!("select i1 {any}, float 0x7FF8000000000000, float {first}"));
     }
 
     /// Picks lanes of two vectors: numbers from W on select from the second.
