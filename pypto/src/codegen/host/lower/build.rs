@@ -312,7 +312,8 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
         let strips = self.vectors(b, &needs.strips, width);
         let partials = self.vectors(b, &needs.partials, turned::PARTIALS);
         let (nodes, sinks) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.sinks));
-        TurnedGroup { nodes, sinks, plan, rows, columns, strips, partials }.emit(b);
+        let whole_vectors = needs.whole_vectors;
+        TurnedGroup { nodes, sinks, plan, rows, columns, whole_vectors, strips, partials }.emit(b);
     }
 
     /// Memory for `count` vectors of each of those nodes.

@@ -17,6 +17,8 @@ pub(in super::super) struct Needs {
     pub strips: Vec<NodeId>,
     /// Reductions over a number of columns that is known only at run time.
     pub partials: Vec<NodeId>,
+    /// Whether rows may be computed up to whole vectors: all memory has room for them, and no value beyond the valid rows is used.
+    pub whole_vectors: bool,
 }
 
 /// What the group needs to be emitted this way; `None` where it can't be, or does not pay.
@@ -64,7 +66,23 @@ pub(in super::super) fn needs(
     strips.dedup();
     let open = columns.constant().is_none_or(|columns| columns > UNROLLED);
     let reductions = plan.segments.iter().flat_map(|s| s.reductions.iter().copied());
-    Some(Needs { strips, partials: reductions.filter(|_| open).collect() })
+    let partials = reductions.filter(|_| open).collect();
+    let accesses = visited().filter_map(|node| match &node.kind {
+        NodeKind::Memory(access) => Some(access),
+        _ => None,
+    });
+    let written = sinks.iter().filter_map(|sink| match sink {
+        Sink::Store { access, .. } => Some(access),
+        _ => None,
+    });
+    let whole_vectors =
+        rows % b.lanes() as i64 == 0 && accesses.filter(|access| !is_repeated(b, access)).chain(written).all(has_room);
+    Some(Needs { strips, partials, whole_vectors })
+}
+
+/// Whether the access has memory of its own for all rows that its tile can have, valid or not.
+fn has_room(access: &Access) -> bool {
+    access.whole_slot().is_some() && access.limits[0].is_none()
 }
 
 fn can_turn(b: &Builder<'_>, nodes: &[Node<'_>], node: &Node<'_>) -> bool {

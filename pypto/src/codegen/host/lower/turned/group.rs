@@ -29,6 +29,8 @@ pub(in super::super) struct TurnedGroup<'f> {
     /// Valid rows and columns.
     pub rows: Value,
     pub columns: Value,
+    /// See [`super::Needs::whole_vectors`].
+    pub whole_vectors: bool,
     /// W elements for each column, for the values of [`Needs::strips`], in computing form.
     pub strips: HashMap<NodeId, Access>,
     /// Partial results, W elements each, of the reductions of [`Needs::partials`].
@@ -87,15 +89,24 @@ impl TurnedGroup<'_> {
     /// All rows of a range of columns (`None`: from the first, to the last).
     fn emit_columns(&self, b: &mut Builder<'_>, columns: [Option<Value>; 2]) {
         let zero = b.index(0);
+        let columns = [columns[0].unwrap_or(zero), columns[1].unwrap_or(self.columns)];
+        if self.whole_vectors {
+            // What a mask would keep out takes no more time, and code without one is half as long.
+            return b.for_each(zero, self.rows, b.lanes() as i64, |b, first| self.rows_from(b, first, None, columns));
+        }
         b.lanes_loop(zero, self.rows, 1, &[vec![]], |b, first, tail, _| {
-            let columns = [columns[0].unwrap_or(zero), columns[1].unwrap_or(self.columns)];
-            let mut lanes = Lanes { first, mask: tail.mask(), columns, narrow: &mut HashMap::new() };
-            for (level, segment) in self.plan.segments.iter().enumerate() {
-                self.segment(b, &mut lanes, level, segment);
-            }
-            self.narrow_sinks(b, &mut lanes);
+            self.rows_from(b, first, tail.mask(), columns);
             Vec::new()
         });
+    }
+
+    /// A vector of rows.
+    fn rows_from(&self, b: &mut Builder<'_>, first: Value, mask: Option<Value>, columns: [Value; 2]) {
+        let mut lanes = Lanes { first, mask, columns, narrow: &mut HashMap::new() };
+        for (level, segment) in self.plan.segments.iter().enumerate() {
+            self.segment(b, &mut lanes, level, segment);
+        }
+        self.narrow_sinks(b, &mut lanes);
     }
 
     /// One column loop, with its reductions. Those over values that are read or computed anew come first: the loop may overwrite what they
