@@ -16,31 +16,50 @@ use crate::ops::OpKind;
 
 /// A product with the accumulator that it is added to and the factors of its rows.
 struct Rescaled<'f> {
+    position: usize,
     product: &'f Op,
     accumulator: ValueId,
     factors: ValueId,
 }
 
-/// Lowers a multiplication together with the product after it; false, and nothing is lowered, where they are not of that form.
+/// Lowers a multiplication together with the product that its result is for; false, and nothing is lowered, where they are not of that form.
 pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) -> bool {
-    let Some(Rescaled { product, accumulator, factors }) = rescaled(l, state, op) else { return false };
+    let Some(Rescaled { position, product, accumulator, factors }) = rescaled(l, state, op) else { return false };
     l.trace.ends_at(product, Reason::Product);
     l.flush(b, state);
     let Some(factors) = across_lanes(l, b, factors) else { return false };
+    let own = state.position;
+    for between in own + 1..position {
+        state.position = between;
+        l.lower_op(b, state, &state.block.ops[between]);
+    }
+    state.position = own;
     let Some(out) = own_copy(l, b, state, accumulator, product) else { return false };
     dot::lower_to(l, b, state, product, Some((out, Init::Scaled(factors.base))));
-    state.skip.push(state.position + 1);
+    state.skip.extend(own + 1..=position);
     true
 }
 
+/// Whether an operation only names something that a product may read, or computes scalars: it may come before what it follows.
+fn is_passive(l: &Lowering<'_>, op: &Op) -> bool {
+    match op.kind {
+        OpKind::Load | OpKind::View | OpKind::SetValid | OpKind::Constant | OpKind::Assert => true,
+        kind => kind.is_elementwise() && !op.results.iter().any(|&result| l.is_tile(result)),
+    }
+}
+
 fn rescaled<'f>(l: &Lowering<'f>, state: &BlockState<'f>, op: &Op) -> Option<Rescaled<'f>> {
-    let next = state.position + 1;
-    let product = state.block.ops.get(next).filter(|_| op.kind == OpKind::Mul)?;
-    let scaled = op.result();
-    let is_only_added = product.kind == OpKind::MatmulAcc
+    if op.kind != OpKind::Mul || !l.is_tile(op.result()) {
+        return None;
+    }
+    let (scaled, first) = (op.result(), state.position + 1);
+    let &[position] = l.uses.positions(scaled) else { return None };
+    let product = state.block.ops.get(position)?;
+    let is_only_added = l.turned.contains(&product.results.first().copied()?)
+        && product.kind == OpKind::MatmulAcc
         && product.operands[0] == scaled
         && !product.operands[1..].contains(&scaled)
-        && l.uses.positions(scaled) == [next];
+        && state.block.ops[first..position].iter().all(|between| is_passive(l, between));
     let is_factor = |value: ValueId| {
         let (ty, result) = (l.tile_type(value), l.tile_type(product.result()));
         ty.dtype == DType::F32 && ty.dims[0] == result.dims[0] && ty.dims[1..] == [Extent::Const(1)]
@@ -50,11 +69,12 @@ fn rescaled<'f>(l: &Lowering<'f>, state: &BlockState<'f>, op: &Op) -> Option<Res
         ty.dtype == DType::F32 && result.dtype == DType::F32 && ty.dims == result.dims && l.turned.contains(&value)
     };
     let [x, y] = op.operands[..] else { return None };
-    if !is_only_added || !l.is_tile(x) || !l.is_tile(y) || !l.turned.contains(&product.result()) {
+    if !is_only_added || !l.is_tile(x) || !l.is_tile(y) {
         return None;
     }
     let of = |accumulator, factors| {
-        (is_accumulator(accumulator) && is_factor(factors)).then_some(Rescaled { product, accumulator, factors })
+        let fits = is_accumulator(accumulator) && is_factor(factors);
+        fits.then_some(Rescaled { position, product, accumulator, factors })
     };
     of(x, y).or_else(|| of(y, x))
 }
