@@ -119,7 +119,7 @@ impl Builder<'_> {
     /// index is negative and because it is not below a known extent. The former is removed.
     pub(super) fn merged(&mut self, next: &Inst) -> Option<Value> {
         let insts = &self.levels.last()?.insts;
-        let position = insts.iter().rposition(|inst| !inst.op.is_pure())?;
+        let (position, _) = insts.iter().enumerate().rev().take(RECENT).find(|(_, inst)| !inst.op.is_pure())?;
         let last = &insts[position];
         if last.op != next.op || last.args[1..] != next.args[1..] {
             return None;
