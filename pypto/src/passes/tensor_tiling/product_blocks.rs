@@ -10,10 +10,10 @@ use crate::ir::Extent;
 /// The smallest blocks: of the rows of several micro-kernels, and of whole cache lines.
 const ROWS: i64 = 48;
 const COLUMNS: i64 = 64;
-/// Rows and columns of a block along an extent that is not known, which counts for many blocks. Of known ones, all numbers of blocks up to
-/// that are looked at.
-const ROWS_OF_UNKNOWN: i64 = 192;
+/// Rows and columns of a block along an extent that is not known. It may be short: the other one has to suffice for all threads.
+const ROWS_OF_UNKNOWN: i64 = 256;
 const COLUMNS_OF_UNKNOWN: i64 = 512;
+/// Of known extents, all numbers of blocks up to this are looked at.
 const MANY: i64 = 64;
 /// Bytes of a block with its temporaries, in units of [`Limits::block_bytes`].
 const BYTES: i64 = 8;
@@ -71,7 +71,7 @@ pub fn choose(products: i64, rows: Extent, columns: Extent, bytes: i64, limits: 
 /// and then powers of two.
 fn cuts(extent: Extent, least: i64, unit: i64, of_unknown: i64) -> Vec<Cut> {
     let Some(extent) = extent.constant() else {
-        return vec![Cut { piece: of_unknown, count: MANY, equal: true }];
+        return vec![Cut { piece: of_unknown, count: 1, equal: true }];
     };
     // Beyond any memory, and rounding up stays in range.
     let extent = extent.clamp(1, 1 << 60);
@@ -107,6 +107,7 @@ fn cost(products: i64, rows: Cut, columns: Cut, threads: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::ValueId;
 
     #[test]
     fn blocks_are_large_equal_and_suffice_for_all_threads() {
@@ -126,6 +127,14 @@ mod tests {
             let found = choose(products, Extent::Const(rows), Extent::Const(columns), 4, &limits);
             assert_eq!(found, expected, "{products} products of {rows} x {columns} on {threads} threads");
         }
+    }
+
+    /// There may be few rows then: the columns are enough for all threads.
+    #[test]
+    fn an_unknown_number_of_rows_counts_for_one_block() {
+        let unknown = Extent::Value(ValueId(0));
+        assert_eq!(choose(1, unknown, Extent::Const(384), 4, &Limits::for_threads(2)), (256, 192));
+        assert_eq!(choose(1, unknown, Extent::Const(384), 4, &Limits::for_threads(1)), (256, 384));
     }
 
     #[test]
