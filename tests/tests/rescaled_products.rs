@@ -29,7 +29,7 @@ fn running(
                 // The accumulator is used after it was scaled, and so is the factor.
                 before.store([i, 0], acc);
                 acc = acc * factor + matmul(weights, v.tile([j, 0], [BK, E]));
-                acc = acc + factor;
+                acc += factor;
             } else if AGAIN == 2 {
                 // The scaled accumulator itself is used again.
                 let scaled = acc * factor;

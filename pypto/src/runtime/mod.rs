@@ -17,6 +17,7 @@ pub(crate) mod kernel;
 pub(crate) mod observe;
 mod panels;
 mod perf_map;
+mod placement;
 pub(crate) mod pool;
 pub(crate) mod program;
 pub(crate) mod record;

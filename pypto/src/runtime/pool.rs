@@ -17,6 +17,7 @@ use std::sync::{Mutex, OnceLock, TryLockError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use super::placement;
 use crate::config::environment::Environment;
 
 /// How long an idle worker looks for work before it parks.
@@ -46,6 +47,8 @@ pub struct Pool {
     /// Chunks that are not finished.
     pending: AtomicUsize,
     panicked: AtomicBool,
+    /// The CPU of the job's caller, `usize::MAX` if that is not known.
+    caller: AtomicUsize,
     /// When the last job ended, in nanoseconds since `start`.
     ended: AtomicU64,
     start: Instant,
@@ -98,6 +101,7 @@ impl Pool {
             helpers: AtomicUsize::new(0),
             pending: AtomicUsize::new(0),
             panicked: AtomicBool::new(false),
+            caller: AtomicUsize::new(usize::MAX),
             ended: AtomicU64::new(0),
             start: Instant::now(),
             owner: Mutex::new(()),
@@ -175,6 +179,7 @@ impl Pool {
         self.chunks.store(chunks, Ordering::Relaxed);
         self.helpers.store(helpers, Ordering::Relaxed);
         self.pending.store(chunks, Ordering::Relaxed);
+        self.caller.store(placement::current_cpu().unwrap_or(usize::MAX), Ordering::Relaxed);
         let epoch = (self.state.load(Ordering::Relaxed) >> 32).wrapping_add(1);
         self.state.store(epoch << 32 | chunks as u64, Ordering::Release);
         if !wakes {
@@ -245,6 +250,9 @@ impl Pool {
         IN_JOB.set(true);
         LANE.set(index + 1);
         loop {
+            if self.has_work(index) {
+                self.keep_off_the_caller();
+            }
             if self.take_and_run(Some(index)) {
                 continue;
             }
@@ -267,9 +275,18 @@ impl Pool {
             // On an idle core this returns at once. On a busy one it lets run whoever waits for it: the caller, too, which
             // gives work to nobody while it waits.
             std::thread::yield_now();
+            self.keep_off_the_caller();
             if start.elapsed() > SPIN {
                 return false;
             }
+        }
+    }
+
+    /// Goes to another CPU where this is the one of the job's caller.
+    fn keep_off_the_caller(&self) {
+        let caller = self.caller.load(Ordering::Relaxed);
+        if placement::current_cpu() == Some(caller) {
+            placement::leave(caller);
         }
     }
 
