@@ -1,11 +1,12 @@
 //! One row: the project and its peers in turn, so that a slow moment of the machine meets all of them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::peer::Peer;
+use crate::timing::time_used;
 use crate::workload::{Call, Workload};
 
 /// A measured row. Times are seconds a call.
@@ -77,8 +78,10 @@ const ROUNDS: u32 = 8;
 /// After this round, whoever is slower than the best by this factor is not asked again.
 const DROP: (u32, f64) = (1, 3.0);
 
-/// Between turns on several threads: workers of the last contender that wait for work without sleeping go to sleep.
+/// Between turns on several threads: workers of the last contender that wait for work without sleeping go to sleep. Some take a tenth of
+/// a second; those that are still busy after the longest pause are left as they are.
 const PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 struct Opponent<'p> {
     peer: &'p mut Peer,
@@ -105,13 +108,14 @@ pub fn measure(
         opponents.push(Opponent { peer, names });
     }
 
+    let processes: Vec<u32> = opponents.iter().map(|opponent| opponent.peer.process()).collect();
     let (mut ours, mut theirs): (Vec<f64>, Vec<(String, Vec<f64>)>) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        pause(threads);
+        pause(threads, &processes);
         ours.extend(own.call.samples(threads, budget / ROUNDS)?);
         for opponent in &mut opponents {
             opponent.names.retain(|name| {
-                pause(threads);
+                pause(threads, &processes);
                 let Ok(samples) = opponent.peer.sample(name, budget / ROUNDS) else { return false };
                 match theirs.iter_mut().find(|(known, _)| known == name) {
                     Some((_, all)) => all.extend(samples),
@@ -145,9 +149,23 @@ pub fn measure(
     })
 }
 
-fn pause(threads: usize) {
-    if threads > 1 {
-        std::thread::sleep(PAUSE);
+fn pause(threads: usize, processes: &[u32]) {
+    if threads == 1 {
+        return;
+    }
+    let used = || processes.iter().map(|process| time_used(*process)).sum::<u64>();
+    let (start, mut before) = (Instant::now(), used());
+    while start.elapsed() < LONGEST_PAUSE {
+        // A machine that has nothing to do at all for so long is slow for a while.
+        let part = Instant::now();
+        while part.elapsed() < PAUSE {
+            std::thread::sleep(PAUSE / 20);
+        }
+        let now = used();
+        if now == before {
+            return;
+        }
+        before = now;
     }
 }
 

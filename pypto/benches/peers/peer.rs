@@ -71,6 +71,11 @@ impl Peer {
         self.line(head)
     }
 
+    /// Its number among the system's processes.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Who of it can do a case.
     pub fn prepare(&mut self, case: &str) -> Result<Vec<String>, String> {
         let names = self.ask(&format!("prepare {case}"), "contenders")?;
