@@ -2,7 +2,7 @@
 
 use super::block::BlockState;
 use super::context::{Bound, Lowering};
-use crate::codegen::host::lir::{Builder, Value};
+use crate::codegen::host::lir::{Builder, Cmp, Value};
 use crate::ir::{Block, IndexExpr, ParamRole, Type};
 use crate::passes::flat_loops::{Level, flattened, iterations};
 
@@ -41,32 +41,65 @@ pub(super) fn lower_entry(l: &mut Lowering<'_>, b: &mut Builder<'_>) -> IndexExp
     let levels = flattened(function);
     let (begin, end) = (b.begin(), b.end());
     let total = iterations(&levels);
-    b.for_each(begin, end, 1, |b, iteration| {
-        let indices = decompose(b, &levels, iteration);
+    let one = b.index(1);
+    // The numbers of nested loops are counted on: a division for every iteration takes as long as a short row.
+    let first = if levels.len() > 1 { decompose(b, &levels, begin) } else { Vec::new() };
+    b.for_loop(begin, end, one, &first, |b, iteration, numbers| {
+        let numbers = if numbers.is_empty() { vec![iteration; levels.len()] } else { numbers.to_vec() };
+        let indices = indices(b, &levels, &numbers);
         lower_levels(l, b, &function.body, &levels, &indices);
+        if levels.len() > 1 { advance(b, &levels, &numbers) } else { Vec::new() }
     });
     total
 }
 
-/// The loop indices of an iteration number; the last loop runs fastest.
+/// How often each loop has advanced at an iteration number; the last loop runs fastest.
 fn decompose(b: &mut Builder<'_>, levels: &[Level<'_>], iteration: Value) -> Vec<Value> {
-    let mut rest = iteration;
-    let mut indices = Vec::new();
+    let (mut rest, one) = (iteration, b.index(1));
+    let mut numbers = Vec::new();
     for (depth, level) in levels.iter().enumerate().rev() {
-        let number = if depth == 0 {
-            rest
-        } else {
-            let count = evaluate(b, &level.count);
-            let number = b.urem(rest, count);
-            rest = b.udiv(rest, count);
-            number
-        };
+        if depth == 0 {
+            numbers.push(rest);
+            break;
+        }
+        // Without iterations nothing runs, and nothing is divided by zero.
+        let count = evaluate(b, &level.count);
+        let count = b.max(count, one);
+        numbers.push(b.urem(rest, count));
+        rest = b.udiv(rest, count);
+    }
+    numbers.reverse();
+    numbers
+}
+
+/// The numbers of the next iteration.
+fn advance(b: &mut Builder<'_>, levels: &[Level<'_>], numbers: &[Value]) -> Vec<Value> {
+    let (zero, mut step) = (b.index(0), b.index(1));
+    let mut next = Vec::new();
+    for (depth, (level, &number)) in levels.iter().zip(numbers).enumerate().rev() {
+        let sum = b.add(number, step);
+        if depth == 0 {
+            next.push(sum);
+            break;
+        }
+        let count = evaluate(b, &level.count);
+        let is_over = b.cmp(Cmp::Eq, sum, count);
+        next.push(b.select(is_over, zero, sum));
+        let one = b.index(1);
+        step = b.select(is_over, one, zero);
+    }
+    next.reverse();
+    next
+}
+
+/// The loop indices after so many steps.
+fn indices(b: &mut Builder<'_>, levels: &[Level<'_>], numbers: &[Value]) -> Vec<Value> {
+    let index = |(level, &number): (&Level<'_>, &Value)| {
         let (lower, step) = (evaluate(b, &level.lower), evaluate(b, &level.step));
         let distance = b.mul(number, step);
-        indices.push(b.add(lower, distance));
-    }
-    indices.reverse();
-    indices
+        b.add(lower, distance)
+    };
+    levels.iter().zip(numbers).map(index).collect()
 }
 
 /// The value of an index expression over the kernel's arguments.
