@@ -1,9 +1,10 @@
 //! What a group of row-local work fetches into the nearest cache before it is needed.
 //!
 //! The passes over a row differ: one waits for memory (a maximum, a last scaling), another computes (exponentials) and leaves memory idle.
-//! So the heaviest pass fetches for the others: the next row of what the group reads, and this row of what later passes write. A group of one
-//! heavy pass fetches its own memory some distance ahead, because the hardware stops at the end of every page; a light one is as fast as
-//! memory anyway, and further instructions only slow it. A fetch beyond a tensor's end does nothing.
+//! So the heaviest pass fetches for the others: the row after the next one of what the group reads, since all passes over a row of a few KiB
+//! take no longer than the way from memory, and this row of what later passes write. A group of one heavy pass fetches its own memory some
+//! distance ahead, because the hardware stops at the end of every page; a light one is as fast as memory anyway, and further instructions
+//! only slow it. A fetch beyond a tensor's end does nothing.
 
 use super::access::{Access, Memory, Row, stored};
 use super::columns::HEAVY;
@@ -46,7 +47,7 @@ pub(super) fn streams(b: &mut Builder<'_>, group: &RowGroup<'_>, rows: &[Row], l
             distinct(both.into_iter().filter_map(|access| stream(b, access, rows, DISTANCE)))
         }
         _ => {
-            let following = next_row(b, rows);
+            let following = row_after_next(b, rows);
             let read: Vec<_> = read(group).filter_map(|access| stream(b, access, &following, 0)).collect();
             let written = written(group, &segments[level + 1..]).filter_map(|access| stream(b, access, rows, 0));
             distinct(read.into_iter().chain(written))
@@ -70,11 +71,11 @@ fn written<'g>(group: &'g RowGroup<'_>, segments: &'g [Segment]) -> impl Iterato
     })
 }
 
-fn next_row(b: &mut Builder<'_>, rows: &[Row]) -> Vec<Row> {
+fn row_after_next(b: &mut Builder<'_>, rows: &[Row]) -> Vec<Row> {
     let mut following = rows.to_vec();
     if let Some(last) = following.last_mut() {
-        let one = b.index(1);
-        last.index = b.add(last.index, one);
+        let two = b.index(2);
+        last.index = b.add(last.index, two);
     }
     following
 }
