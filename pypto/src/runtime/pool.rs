@@ -3,8 +3,8 @@
 //! One job at a time: a number of chunks and a function of the chunk's index. The calling thread takes part and can
 //! finish the job alone, so a worker that lost its core, or never woke, delays nobody; only workers that took a chunk
 //! are awaited. Workers look for more work for a moment after a job, and then park; while they look, they offer their core
-//! to others again and again, for it may be the caller's own. Who is parked is woken for work that is worth it, or where jobs
-//! follow one another. A job started inside a job, or while another thread's job runs, is executed by its caller alone.
+//! to others again and again, and leave it for another if it is the caller's own. Who is parked is woken for work that is worth it, or
+//! where jobs follow one another. A job started inside a job, or while another thread's job runs, is executed by its caller alone.
 //!
 //! The state is one word, `epoch << 32 | chunks left`: taking a chunk is a compare-and-swap that decrements it. The
 //! job's description changes only while no chunks are left, so a successful swap proves that the description read

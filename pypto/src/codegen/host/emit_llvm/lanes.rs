@@ -1,7 +1,7 @@
 //! Operations across lanes: splats, masks, reductions by halves, transposition.
 
 use super::Emitter;
-use crate::codegen::host::lir::{Elem, Inst, Reduce, Type};
+use crate::codegen::host::lir::{Bin, Elem, Inst, Reduce, Type};
 
 impl Emitter<'_> {
     /// A scalar operand in every lane.
@@ -65,37 +65,45 @@ impl Emitter<'_> {
         self.define(inst.results[0], &format!("icmp slt <{lanes} x i32> <{numbers}>, {counts}"));
     }
 
-    /// Lanes that do not count any more are poison: of lanes that stay what they are, LLVM 22 makes wrong code for AVX-512 where two
-    /// reductions of integers follow each other.
     pub(super) fn reduce(&mut self, reduce: Reduce, inst: &Inst) {
-        let shape = self.function.ty(inst.args[0]);
-        let (ty, lanes) = (self.ty(shape), self.lanes());
-        let all = self.name(inst.args[0]);
-        // The order of maxima and minima matters for NaN alone, which is looked for at once: the steps wait for each other.
+        let (shape, all) = (self.function.ty(inst.args[0]), self.name(inst.args[0]));
         let is_extreme = matches!(reduce, Reduce::Max | Reduce::Min) && shape.elem() == Some(Elem::F32);
-        let mut vector = all.clone();
+        let text = if is_extreme {
+            self.extreme_of_lanes(reduce.bin(), shape, &all)
+        } else {
+            self.halves(shape, &all, |emitter, lower, upper| {
+                let text = emitter.bin_text(reduce.bin(), shape, lower, upper, false);
+                emitter.temp(&text)
+            })
+        };
+        self.define(inst.results[0], &text);
+    }
+
+    /// The order of maxima and minima matters for NaN alone, which is looked for at once: the steps wait for each other.
+    fn extreme_of_lanes(&mut self, op: Bin, shape: Type, all: &str) -> String {
+        let (ty, lanes) = (self.ty(shape), self.lanes());
+        let first =
+            self.halves(shape, all, |emitter, lower, upper| emitter.extreme_of_numbers(op, shape, lower, upper));
+        let first = self.temp(&first);
+        let nan = self.temp(&format!("fcmp uno {ty} {all}, {all}"));
+        let bits = self.temp(&format!("bitcast <{lanes} x i1> {nan} to i{lanes}"));
+        let any = self.temp(&format!("icmp ne i{lanes} {bits}, 0"));
+        format!("select i1 {any}, float 0x7FF8000000000000, float {first}")
+    }
+
+    /// Combines the lower half of the lanes with the upper one until one is left, which the text gives. Lanes that do not count any more are
+    /// poison: of lanes that stay what they are, LLVM 22 makes wrong code for AVX-512 where two reductions of integers follow each other.
+    fn halves(&mut self, shape: Type, all: &str, mut combine: impl FnMut(&mut Self, &str, &str) -> String) -> String {
+        let (ty, lanes, mut vector) = (self.ty(shape), self.lanes(), all.to_owned());
         let mut half = lanes / 2;
         while half >= 1 {
             let pick = |i| if i < half { format!("i32 {}", i + half) } else { "i32 poison".to_owned() };
             let picks = (0..lanes).map(pick).collect::<Vec<_>>().join(", ");
             let upper = self.temp(&format!("shufflevector {ty} {vector}, {ty} poison, <{lanes} x i32> <{picks}>"));
-            vector = if is_extreme {
-                self.extreme_of_numbers(reduce.bin(), shape, &vector, &upper)
-            } else {
-                let text = self.bin_text(reduce.bin(), shape, &vector, &upper, false);
-                self.temp(&text)
-            };
+            vector = combine(self, &vector, &upper);
             half /= 2;
         }
-        let first = format!("extractelement {ty} {vector}, i64 0");
-        if !is_extreme {
-            return self.define(inst.results[0], &first);
-        }
-        let first = self.temp(&first);
-        let nan = self.temp(&format!("fcmp uno {ty} {all}, {all}"));
-        let bits = self.temp(&format!("bitcast <{lanes} x i1> {nan} to i{lanes}"));
-        let any = self.temp(&format!("icmp ne i{lanes} {bits}, 0"));
-        self.define(inst.results[0], &format!("select i1 {any}, float 0x7FF8000000000000, float {first}"));
+        format!("extractelement {ty} {vector}, i64 0")
     }
 
     /// Picks lanes of two vectors: numbers from W on select from the second.

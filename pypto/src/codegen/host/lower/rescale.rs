@@ -28,13 +28,13 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
     l.trace.ends_at(product, Reason::Product);
     l.flush(b, state);
     let Some(factors) = across_lanes(l, b, factors) else { return false };
+    let Some(out) = own_copy(l, b, state, accumulator, product) else { return false };
     let own = state.position;
     for between in own + 1..position {
         state.position = between;
         l.lower_op(b, state, &state.block.ops[between]);
     }
     state.position = own;
-    let Some(out) = own_copy(l, b, state, accumulator, product) else { return false };
     dot::lower_to(l, b, state, product, Some((out, Init::Scaled(factors.base))));
     state.skip.extend(own + 1..=position);
     true
