@@ -1,8 +1,10 @@
 //! `pypto::kernels` beside the same kernels written by hand: for f32 and fixed extents, without element types, `dyn` extents and checks.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use pypto::jit::Result;
+use pypto::kernels as library;
 use pypto::prelude::*;
 
 use crate::measure::interleaved;
@@ -11,7 +13,7 @@ use crate::{Line, Outcome, kernels, line, pattern};
 /// Rows and columns of the inputs, and repetitions.
 const ROWS: i64 = 4096;
 const COLUMNS: i64 = 1024;
-const REPETITIONS: usize = 20;
+const REPETITIONS: usize = 60;
 
 #[pypto::jit(meta(TM = 16))]
 fn layer_norm(
@@ -146,11 +148,17 @@ fn decode(
     }
 }
 
-/// The line of one kernel: how many times as fast the library's is.
-fn compared(name: &str, own: &mut dyn FnMut() -> Result<()>, library: &mut dyn FnMut() -> Result<()>) -> Result<Line> {
-    own()?;
-    library()?;
-    let [own, library]: [Duration; 2] = interleaved(REPETITIONS, [&mut || drop(own()), &mut || drop(library())]);
+/// One of the two that are compared; it writes into what it is given.
+type Contender<'a, Output> = &'a dyn Fn(&mut Output) -> Result<()>;
+
+/// The line of one kernel: how many times as fast the library's is. Both write into the same tensor: where one of two lies in memory can be
+/// worth a tenth of the time.
+fn compared<O>(name: &str, mut y: O, own: Contender<'_, O>, library: Contender<'_, O>) -> Result<Line> {
+    own(&mut y)?;
+    library(&mut y)?;
+    let y = RefCell::new(y);
+    let [own, library]: [Duration; 2] =
+        interleaved(REPETITIONS, [&mut || drop(own(&mut y.borrow_mut())), &mut || drop(library(&mut y.borrow_mut()))]);
     let ratio = own.as_secs_f64() / library.as_secs_f64();
     let measured = format!("{ratio:.2} x ({:.0} us)", library.as_secs_f64() * 1e6);
     Ok(line(format!("pypto::kernels::{name}, to one by hand"), measured, ">= 0.95 x", ratio >= 0.95))
@@ -158,58 +166,54 @@ fn compared(name: &str, own: &mut dyn FnMut() -> Result<()>, library: &mut dyn F
 
 /// Every kernel of the library that one would write oneself.
 pub fn checks() -> Outcome {
-    use pypto::kernels as library;
-    let x = pattern([ROWS, COLUMNS]);
-    let (gamma, beta) = (pattern([1, COLUMNS]), pattern([1, COLUMNS]));
-    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([ROWS, COLUMNS]));
-    let mut lines = vec![
-        compared("softmax", &mut || kernels::softmax(&x, &mut y).map(drop), &mut || {
-            library::softmax(&x, &mut z).map(drop)
-        })?,
-        compared("layer_norm", &mut || layer_norm(&x, &gamma, &beta, 1e-5, &mut y).map(drop), &mut || {
-            library::layer_norm(&x, &gamma, &beta, 1e-5, &mut z).map(drop)
-        })?,
-        compared("rms_norm", &mut || rms_norm(&x, &gamma, 1e-5, &mut y).map(drop), &mut || {
-            library::rms_norm(&x, &gamma, 1e-5, &mut z).map(drop)
-        })?,
-        compared("gelu", &mut || gelu(&x, &mut y).map(drop), &mut || library::gelu(&x, &mut z).map(drop))?,
-        compared("swiglu", &mut || swiglu(&x, &x, &mut y).map(drop), &mut || {
-            library::swiglu(&x, &x, &mut z).map(drop)
-        })?,
-    ];
-    for (rows, columns) in [(1 << 14, 16), (1 << 8, 11008)] {
+    let mut lines: Vec<Line> = of_rows()?.into();
+    for (rows, columns) in [(ROWS, COLUMNS), (1 << 14, 16), (1 << 8, 11008)] {
         let x = pattern([rows, columns]);
-        let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([rows, columns]));
         let name = format!("swiglu, {rows} x {columns}");
-        lines.push(compared(&name, &mut || swiglu(&x, &x, &mut y).map(drop), &mut || {
-            library::swiglu(&x, &x, &mut z).map(drop)
+        lines.push(compared(&name, zeros([rows, columns]), &|y| swiglu(&x, &x, y).map(drop), &|y| {
+            library::swiglu(&x, &x, y).map(drop)
         })?);
     }
-    let (positions, heads, depth) = (ROWS / 4, 32, 128);
-    let x = pattern([positions, heads, depth]);
-    let (cos, sin) = (pattern([positions, depth / 2]), pattern([positions, depth / 2]));
-    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 3>::zeros([positions, heads, depth]));
-    lines.push(compared("rope", &mut || rope(&x, &cos, &sin, &mut y).map(drop), &mut || {
-        library::rope(&x, &cos, &sin, &mut z).map(drop)
-    })?);
-    lines.extend([losses()?, entropies()?, linear()?, attention()?, attention_of_one()?]);
+    lines.extend([rotation()?, entropies()?, linear()?, attention()?, attention_of_one()?]);
     Ok(lines)
 }
 
-fn losses() -> Result<Line> {
+fn zeros<const R: usize>(shape: [i64; R]) -> Tensor<f32, R> {
+    Tensor::zeros(shape)
+}
+
+/// Kernels whose result has the shape of their operand.
+fn of_rows() -> Result<[Line; 5]> {
     let x = pattern([ROWS, COLUMNS]);
-    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([ROWS, COLUMNS]));
-    compared("log_softmax", &mut || log_softmax(&x, &mut y).map(drop), &mut || {
-        pypto::kernels::log_softmax(&x, &mut z).map(drop)
+    let (gamma, beta) = (pattern([1, COLUMNS]), pattern([1, COLUMNS]));
+    let y = || zeros([ROWS, COLUMNS]);
+    Ok([
+        compared("softmax", y(), &|y| kernels::softmax(&x, y).map(drop), &|y| library::softmax(&x, y).map(drop))?,
+        compared("layer_norm", y(), &|y| layer_norm(&x, &gamma, &beta, 1e-5, y).map(drop), &|y| {
+            library::layer_norm(&x, &gamma, &beta, 1e-5, y).map(drop)
+        })?,
+        compared("rms_norm", y(), &|y| rms_norm(&x, &gamma, 1e-5, y).map(drop), &|y| {
+            library::rms_norm(&x, &gamma, 1e-5, y).map(drop)
+        })?,
+        compared("gelu", y(), &|y| gelu(&x, y).map(drop), &|y| library::gelu(&x, y).map(drop))?,
+        compared("log_softmax", y(), &|y| log_softmax(&x, y).map(drop), &|y| library::log_softmax(&x, y).map(drop))?,
+    ])
+}
+
+fn rotation() -> Result<Line> {
+    let (positions, heads, depth) = (ROWS / 4, 32, 128);
+    let x = pattern([positions, heads, depth]);
+    let (cos, sin) = (pattern([positions, depth / 2]), pattern([positions, depth / 2]));
+    compared("rope", zeros([positions, heads, depth]), &|y| rope(&x, &cos, &sin, y).map(drop), &|y| {
+        library::rope(&x, &cos, &sin, y).map(drop)
     })
 }
 
 fn entropies() -> Result<Line> {
     let x = pattern([ROWS, COLUMNS]);
     let targets = Tensor::from_fn([ROWS, 1], |[i, _]| (i * 7 % COLUMNS) as i32);
-    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([ROWS, 1]));
-    compared("cross_entropy", &mut || cross_entropy(&x, &targets, &mut y).map(drop), &mut || {
-        pypto::kernels::cross_entropy(&x, &targets, &mut z).map(drop)
+    compared("cross_entropy", zeros([ROWS, 1]), &|y| cross_entropy(&x, &targets, y).map(drop), &|y| {
+        library::cross_entropy(&x, &targets, y).map(drop)
     })
 }
 
@@ -217,9 +221,8 @@ fn linear() -> Result<Line> {
     let (m, n, k) = (256, 1024, 1024);
     let bytes = |rows| Tensor::from_fn([rows, k], |[i, j]| ((i * 31 + j * 17) % 255 - 127) as i8);
     let (x, w, x_scale, w_scale) = (bytes(m), bytes(n), pattern([m, 1]), pattern([1, n]));
-    let [mut y, mut z] = [(), ()].map(|()| Tensor::<f32, 2>::zeros([m, n]));
-    compared("w8a8_linear", &mut || w8a8_linear(&x, &x_scale, &w, &w_scale, &mut y).map(drop), &mut || {
-        pypto::kernels::w8a8_linear(&x, &x_scale, &w, &w_scale, &mut z).map(drop)
+    compared("w8a8_linear", zeros([m, n]), &|y| w8a8_linear(&x, &x_scale, &w, &w_scale, y).map(drop), &|y| {
+        library::w8a8_linear(&x, &x_scale, &w, &w_scale, y).map(drop)
     })
 }
 
@@ -229,9 +232,9 @@ fn attention_of_one() -> Result<Line> {
     let four = |x: &Tensor<f32, 3>| Tensor::from_vec(x.to_vec(), [1, heads, length, depth]);
     let (q3, k4, v4) = (Tensor::from_vec(q.to_vec(), [1, heads, depth]), four(&k), four(&v));
     let lengths = Tensor::from_vec(vec![length as i32], [1]);
-    let (mut o, mut o3) = (Tensor::zeros([heads, depth]), Tensor::zeros([1, heads, depth]));
-    compared("attention_decode", &mut || decode(&q, &k, &v, &mut o).map(drop), &mut || {
-        pypto::kernels::attention_decode(&q3, &k4, &v4, &lengths, &mut o3).map(drop)
+    let outputs = (zeros([heads, depth]), zeros([1, heads, depth]));
+    compared("attention_decode", outputs, &|(o, _)| decode(&q, &k, &v, o).map(drop), &|(_, o)| {
+        library::attention_decode(&q3, &k4, &v4, &lengths, o).map(drop)
     })
 }
 
@@ -241,8 +244,8 @@ fn attention() -> Result<Line> {
     let four = |x: &Tensor<f32, 2>| Tensor::from_vec(x.to_vec(), [1, heads, length, depth]);
     let (q4, k4, v4) = (four(&q), four(&k), four(&v));
     let lengths = Tensor::from_vec(vec![length as i32], [1]);
-    let (mut o, mut o4) = (Tensor::zeros([heads * length, depth]), Tensor::zeros([1, heads, length, depth]));
-    compared("attention", &mut || kernels::attention(&q, &k, &v, &mut o).map(drop), &mut || {
-        pypto::kernels::attention(&q4, &k4, &v4, &lengths, &mut o4).map(drop)
+    let outputs = (zeros([heads * length, depth]), zeros([1, heads, length, depth]));
+    compared("attention", outputs, &|(o, _)| kernels::attention(&q, &k, &v, o).map(drop), &|(_, o)| {
+        library::attention(&q4, &k4, &v4, &lengths, o).map(drop)
     })
 }

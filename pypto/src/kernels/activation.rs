@@ -2,7 +2,9 @@
 //! [`inline`](super::inline).
 //!
 //! Written for whole tensors: the compiler cuts them into blocks that suit their extents. Tiles of any one size are a tenth or more slower
-//! for some: many short rows want high ones, and pieces of long rows lie apart in memory.
+//! for some: many short rows want high ones, and pieces of long rows lie apart in memory. One version serves every `M`; `N`, the width of a
+//! layer, is part of the key, as it is for normalizations: blocks of rows of a width that is not known are a twentieth slower where it is
+//! small.
 
 use super::inline;
 use crate::prelude::*;
@@ -18,9 +20,9 @@ use crate::prelude::*;
 /// ```
 #[pypto::jit]
 pub fn gelu<T: Element>(
-    #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
+    #[shape(dyn M, N)] x: &Tensor<T, 2>,
     #[out]
-    #[shape(dyn M, dyn N)]
+    #[shape(dyn M, N)]
     y: &mut Tensor<T, 2>,
 ) {
     y.set(inline::gelu(x.load_all().cast::<f32>()).cast::<T>());
@@ -37,9 +39,9 @@ pub fn gelu<T: Element>(
 /// ```
 #[pypto::jit]
 pub fn gelu_tanh<T: Element>(
-    #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
+    #[shape(dyn M, N)] x: &Tensor<T, 2>,
     #[out]
-    #[shape(dyn M, dyn N)]
+    #[shape(dyn M, N)]
     y: &mut Tensor<T, 2>,
 ) {
     y.set(inline::gelu_tanh(x.load_all().cast::<f32>()).cast::<T>());
@@ -56,9 +58,9 @@ pub fn gelu_tanh<T: Element>(
 /// ```
 #[pypto::jit]
 pub fn silu<T: Element>(
-    #[shape(dyn M, dyn N)] x: &Tensor<T, 2>,
+    #[shape(dyn M, N)] x: &Tensor<T, 2>,
     #[out]
-    #[shape(dyn M, dyn N)]
+    #[shape(dyn M, N)]
     y: &mut Tensor<T, 2>,
 ) {
     y.set(inline::silu(x.load_all().cast::<f32>()).cast::<T>());
@@ -75,10 +77,10 @@ pub fn silu<T: Element>(
 /// ```
 #[pypto::jit]
 pub fn swiglu<T: Element>(
-    #[shape(dyn M, dyn N)] gate: &Tensor<T, 2>,
-    #[shape(dyn M, dyn N)] up: &Tensor<T, 2>,
+    #[shape(dyn M, N)] gate: &Tensor<T, 2>,
+    #[shape(dyn M, N)] up: &Tensor<T, 2>,
     #[out]
-    #[shape(dyn M, dyn N)]
+    #[shape(dyn M, N)]
     y: &mut Tensor<T, 2>,
 ) {
     let activated = inline::silu(gate.load_all().cast::<f32>());
