@@ -212,6 +212,9 @@ impl Outliner<'_> {
         for (position, op) in block.ops.iter().enumerate() {
             for_each_use(op, self.function, &mut |v| {
                 last.insert(v, position);
+                // A kernel that loads a tile needs to know how much of it is valid.
+                let extents = self.function.ty(v).extents().filter_map(|extent| extent.value());
+                last.extend(extents.map(|extent| (extent, position)));
             });
         }
         for v in &block.yields {

@@ -1,10 +1,11 @@
 //! Simplifies: folds scalars with constants and range facts, applies identities that are exact in floating point, takes
 //! the branch of a constant condition, and dissolves loops that run once or never.
 //!
-//! A carried variable whose value never changes is replaced by its initial value; `dce` then removes it. Types name
-//! known extents by their constants afterwards.
+//! Minima that always are one of their operands are that operand. A carried variable whose value never changes is
+//! replaced by its initial value; `dce` then removes it. Types name known extents by their constants afterwards.
 
 mod identities;
+mod least;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +29,7 @@ const ROUNDS: usize = 4;
 /// verifier could not see it before.
 pub fn run(program: &mut Program) -> Result<(), Diagnostics> {
     for function in &mut program.functions {
-        let rounds = (0..ROUNDS).take_while(|_| round(function)).count();
+        let rounds = (0..ROUNDS).take_while(|_| round(function) | least::fold(function)).count();
         if rounds > 0 {
             verify_function(function).map_err(contradictions)?;
         }
