@@ -84,7 +84,7 @@ fn float_arithmetic_is_ieee() {
     check_f32("sqrt", |b, x, _| b.sqrt(x), |x, _| x.sqrt());
     check_f32("neg", |b, x, _| b.neg(x), |x, _| -x);
     check_f32("abs", |b, x, _| b.abs(x), |x, _| x.abs());
-    let max = |a: f32, b: f32| {
+    let max: fn(f32, f32) -> f32 = |a, b| {
         if a.is_nan() || b.is_nan() {
             f32::NAN
         } else if a < b {
@@ -93,7 +93,7 @@ fn float_arithmetic_is_ieee() {
             a
         }
     };
-    let min = |a: f32, b: f32| {
+    let min: fn(f32, f32) -> f32 = |a, b| {
         if a.is_nan() || b.is_nan() {
             f32::NAN
         } else if a > b {
@@ -104,6 +104,32 @@ fn float_arithmetic_is_ieee() {
     };
     check_f32("max", |b, x, z| b.max(x, z), max);
     check_f32("min", |b, x, z| b.min(x, z), min);
+    // Of all, with x and z in every pair of places among numbers in between.
+    for count in 2..=7 {
+        for (i, j) in (0..count).flat_map(|i| (0..count).map(move |j| (i, j))) {
+            let places = |x: f32, z: f32| {
+                let mut all = vec![0.25f32; count];
+                (all[i], all[j]) = (x, z);
+                all
+            };
+            let vectors = |b: &mut Builder<'_>, x: Value, z: Value| {
+                let between = b.f32(0.25);
+                let mut all = vec![b.splat(between); count];
+                (all[i], all[j]) = (x, z);
+                all
+            };
+            let of_all = |bin: Bin, name: &str, of_two: fn(f32, f32) -> f32| {
+                let build = |b: &mut Builder<'_>, x, z| {
+                    let all = vectors(b, x, z);
+                    b.extreme(bin, &all)
+                };
+                let fold = |x, z| places(x, z).into_iter().reduce(of_two).unwrap_or(f32::NAN);
+                check_f32(&format!("{name} of {count}, {i} and {j}"), build, fold);
+            };
+            of_all(Bin::Max, "max", max);
+            of_all(Bin::Min, "min", min);
+        }
+    }
 }
 
 #[test]

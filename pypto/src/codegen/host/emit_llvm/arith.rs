@@ -66,6 +66,28 @@ impl Emitter<'_> {
         self.temp(&format!("select {mask} {other}, {ty} {b}, {ty} {a}"))
     }
 
+    /// One `maxps` for each value but the first, and one comparison for every two: masks of what is ordered are joined by the next comparison.
+    pub(super) fn extreme_of_all(&mut self, op: Bin, inst: &Inst) {
+        let shape = self.function.ty(inst.args[0]);
+        let (ty, mask) = (self.ty(shape), self.ty(shape.with_elem(Elem::I1)));
+        let mut values: Vec<String> = inst.args.iter().map(|&arg| self.name(arg)).collect();
+        let mut ordered: Option<String> = None;
+        for pair in values.chunks(2) {
+            let (a, b) = (&pair[0], pair.last().unwrap_or(&pair[0]));
+            let here = self.temp(&format!("fcmp ord {ty} {a}, {b}"));
+            ordered = Some(ordered.map_or(here.clone(), |before| self.temp(&format!("and {mask} {before}, {here}"))));
+        }
+        while values.len() > 1 {
+            let combine = |pair: &[String]| match pair {
+                [a, b] => self.extreme_of_numbers(op, shape, a, b),
+                rest => rest.concat(),
+            };
+            values = values.chunks(2).map(combine).collect();
+        }
+        let (ordered, nan) = (ordered.unwrap_or_default(), self.splat_text(Type::F32, "0x7FF8000000000000"));
+        self.define(inst.results[0], &format!("select {mask} {ordered}, {ty} {}, {ty} {nan}", values.concat()));
+    }
+
     fn integer_extreme(&mut self, name: &str, shape: Type, a: &str, b: &str) -> String {
         let (ty, name) = (self.ty(shape), format!("llvm.{name}.{}", self.suffix(shape)));
         self.intrinsic(&ty, &name, &[format!("{ty} {a}"), format!("{ty} {b}")])

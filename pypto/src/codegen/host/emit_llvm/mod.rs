@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Changes whenever the text for the same LIR, or the way it is compiled, changes; part of the key of stored objects.
-pub const EMITTER_VERSION: u32 = 8;
+pub const EMITTER_VERSION: u32 = 10;
 
 /// First LLVM that reads `splat (float 1.0)`.
 const SPLAT_CONSTANTS: u32 = 19;
@@ -138,6 +138,7 @@ impl Emitter<'_> {
             Op::Transpose => self.transpose(inst),
             Op::Cvt(cvt) => self.cvt(*cvt, inst),
             Op::Bitcast => self.bitcast(inst),
+            Op::Extreme(bin) => self.extreme_of_all(*bin, inst),
             Op::PairDot => self.pair_dot(inst),
             Op::QuadDot => self.quad_dot(inst),
             Op::Bin(_) | Op::Un(_) | Op::Fma | Op::Cmp(_) | Op::Ucmp(_) | Op::Select => self.arith(inst),

@@ -152,6 +152,8 @@ pub enum Op {
     Un(Un),
     /// `(a, b, c)`: a * b + c, one rounding where the target has the instruction.
     Fma,
+    /// `(a, ...)`: the [`Bin::Min`] or [`Bin::Max`] of all, vectors of `f32`; NaN is looked for at once.
+    Extreme(Bin),
     /// `(a, b, c)`: the products of both 16-bit halves of a and b, vectors of `i32`, added to c. Signed integers where c is `i32`, wrapping;
     /// bf16 where it is `f32`, the upper halves first and with one rounding for each. What is subnormal may count as zero there.
     PairDot,
@@ -269,6 +271,7 @@ impl Op {
             Op::Bin(b) => b.mnemonic().into(),
             Op::Un(u) => u.mnemonic().into(),
             Op::Fma => "fma".into(),
+            Op::Extreme(b) => format!("extreme.{}", b.mnemonic()),
             Op::PairDot => "pair_dot".into(),
             Op::QuadDot => "quad_dot".into(),
             Op::Cmp(c) => format!("cmp.{}", c.mnemonic()),
@@ -310,6 +313,7 @@ impl Op {
         let suffix = &text[head.len()..];
         Some(match head {
             "fma" => Op::Fma,
+            "extreme" => Op::Extreme(Bin::from_mnemonic(tail)?),
             "pair_dot" => Op::PairDot,
             "quad_dot" => Op::QuadDot,
             "cmp" => Op::Cmp(Cmp::from_mnemonic(tail)?),

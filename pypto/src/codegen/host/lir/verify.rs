@@ -243,6 +243,10 @@ fn arithmetic(op: &Op, args: &[Type], results: &[Type]) -> bool {
             a == result && fits && computes(elem)
         }
         (Op::Fma, [a, b, c]) => a == b && b == c && a == result && elem == Some(Elem::F32),
+        (Op::Extreme(bin), args) => {
+            let all = args.iter().all(|arg| *arg == Type::VF32) && !args.is_empty();
+            all && *result == Type::VF32 && matches!(bin, Bin::Min | Bin::Max)
+        }
         (Op::PairDot, [a, b, c]) => {
             let words = Type::Vector(Elem::I32);
             *a == words && *b == words && c == result && (*c == words || *c == Type::VF32)

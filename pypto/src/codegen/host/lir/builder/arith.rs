@@ -134,6 +134,14 @@ impl Builder<'_> {
         self.emit(Op::Fma, &[a, b, c], ty)
     }
 
+    /// The least or greatest of vectors of f32, as `bin` of each and the next; there is at least one.
+    pub fn extreme(&mut self, bin: Bin, values: &[Value]) -> Value {
+        match values {
+            [value] => *value,
+            _ => self.emit(Op::Extreme(bin), values, Type::VF32),
+        }
+    }
+
     /// c plus the products of both halves of the words a and b, see [`Op::PairDot`].
     pub fn pair_dot(&mut self, a: Value, b: Value, c: Value) -> Value {
         let ty = self.ty(c);

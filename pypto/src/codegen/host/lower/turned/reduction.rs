@@ -93,7 +93,7 @@ fn unrolled(
     let ring = if columns % PARTIALS == 0 && columns > 0 {
         let (zero, end, one) = (b.index(0), b.index(steps), b.index(1));
         b.for_loop(zero, end, one, &vec![start; steps as usize], |b, step, ring| {
-            let value = combined(b, reduce, columns, 0, steps, &mut |b, offset| {
+            let value = combined(b, reduce, columns, 0, steps, start, &mut |b, offset| {
                 let offset = b.index(offset);
                 let column = b.add(step, offset);
                 leaf(b, column)
@@ -108,25 +108,35 @@ fn unrolled(
             let column = b.index(column);
             leaf(b, column)
         };
-        (0..steps).map(|step| combined(b, reduce, columns, step, steps, &mut at).unwrap_or(start)).collect()
+        (0..steps).map(|step| combined(b, reduce, columns, step, steps, start, &mut at).unwrap_or(start)).collect()
     };
     let even = b.bin(reduce.bin(), ring[0], ring[2]);
     let odd = b.bin(reduce.bin(), ring[1], ring[3]);
     b.bin(reduce.bin(), even, odd)
 }
 
-/// The partial results `first`, `first + stride`, .. up to 32 as one; `None` where they have no columns.
+/// The partial results `first`, `first + stride`, .. up to 32 as one; `None` where they have no columns. `start` has their type.
 fn combined(
     b: &mut Builder<'_>,
     reduce: Reduce,
     columns: i64,
     first: i64,
     stride: i64,
+    start: Value,
     leaf: &mut dyn FnMut(&mut Builder<'_>, i64) -> Value,
 ) -> Option<Value> {
+    let is_extreme = matches!(reduce, Reduce::Max | Reduce::Min) && b.ty(start) == Type::VF32;
+    // As many at once as leave registers for the results.
+    let together = b.target().registers as i64 / 2;
+    if is_extreme && first < columns && (columns - first) / stride <= together {
+        let mut order = Vec::new();
+        in_order(columns, first, stride, &mut order);
+        let values: Vec<Value> = order.into_iter().map(|column| leaf(b, column)).collect();
+        return Some(b.extreme(reduce.bin(), &values));
+    }
     if stride < PARTIALS {
-        let left = combined(b, reduce, columns, first, stride * 2, leaf);
-        let right = combined(b, reduce, columns, first + stride, stride * 2, leaf);
+        let left = combined(b, reduce, columns, first, stride * 2, start, leaf);
+        let right = combined(b, reduce, columns, first + stride, stride * 2, start, leaf);
         return match (left, right) {
             (Some(left), Some(right)) => Some(b.bin(reduce.bin(), left, right)),
             (left, right) => left.or(right),
@@ -138,4 +148,14 @@ fn combined(
         sum = Some(sum.map_or(value, |sum| b.bin(reduce.bin(), sum, value)));
     }
     sum
+}
+
+/// The columns of those partial results in the order in which they are combined.
+fn in_order(columns: i64, first: i64, stride: i64, order: &mut Vec<i64>) {
+    if stride < PARTIALS {
+        in_order(columns, first, stride * 2, order);
+        in_order(columns, first + stride, stride * 2, order);
+    } else {
+        order.extend((first..columns).step_by(PARTIALS as usize));
+    }
 }
