@@ -10,17 +10,27 @@ use crate::ir::{DType, ValueId};
 /// What memory an access touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// A slot; `whole` when the access is the slot's own layout, element for element.
-    Slot { slot: SlotId, whole: bool },
+    /// A slot, and how much of it.
+    Slot { slot: SlotId, cover: Cover },
     /// A part of a tensor: its root, and the address and offsets that tell whether two regions are the same (empty: unlike any other).
     Tensor { root: ValueId, region: Vec<Value> },
+}
+
+/// How much of a slot an access covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cover {
+    /// The slot in its own layout, element for element.
+    Whole,
+    /// The same of a tile of one column, which is repeated.
+    Column,
+    Part,
 }
 
 impl Memory {
     /// The same memory, seen in another arrangement.
     pub fn part(&self) -> Memory {
         match self {
-            Memory::Slot { slot, .. } => Memory::Slot { slot: *slot, whole: false },
+            Memory::Slot { slot, .. } => Memory::Slot { slot: *slot, cover: Cover::Part },
             Memory::Tensor { root, .. } => Memory::Tensor { root: *root, region: Vec::new() },
         }
     }
@@ -223,8 +233,10 @@ impl Access {
             access.strides[d] = b.index(0);
             access.limits[d] = None;
         }
-        if repeated.contains(&true) {
-            access.memory = access.memory.part();
+        match (repeated, &mut access.memory) {
+            ([false, true], Memory::Slot { cover: cover @ Cover::Whole, .. }) => *cover = Cover::Column,
+            _ if repeated.contains(&true) => access.memory = access.memory.part(),
+            _ => {}
         }
         access
     }
@@ -241,9 +253,22 @@ impl Access {
     /// The slot that the access covers element for element.
     pub fn whole_slot(&self) -> Option<SlotId> {
         match self.memory {
-            Memory::Slot { slot, whole: true } => Some(slot),
+            Memory::Slot { slot, cover: Cover::Whole } => Some(slot),
             _ => None,
         }
+    }
+
+    /// The slot of which the access covers, row by row, all that there is.
+    pub fn slot_of_rows(&self) -> Option<SlotId> {
+        match self.memory {
+            Memory::Slot { slot, cover: Cover::Whole | Cover::Column } => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// Whether all rows that the tile can have, valid or not, have memory of their own.
+    pub fn has_all_rows(&self) -> bool {
+        self.slot_of_rows().is_some() && self.limits.first().is_some_and(Option::is_none)
     }
 
     /// The slot that the access lies in.

@@ -337,7 +337,7 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
             buffers.insert(n, buffer);
         }
         let (nodes, sinks) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.sinks));
-        stages.emit(b, &Parts { nodes, sinks, plan, rows: rows[0], columns, buffers });
+        stages.emit(b, &Parts { nodes, sinks, plan, height: length, rows: rows[0], columns, buffers });
     }
 }
 
@@ -422,7 +422,7 @@ impl<'f> GraphBuilder<'_, 'f> {
             let dies = self.lowering.uses.last(value).is_some_and(|p| p <= last);
             let read = |node: &Node<'_>| matches!(&node.kind, NodeKind::Memory(read) if read.slot() == Some(slot));
             let in_order =
-                |node: &Node<'_>| matches!(&node.kind, NodeKind::Memory(read) if read.whole_slot() == Some(slot));
+                |node: &Node<'_>| matches!(&node.kind, NodeKind::Memory(read) if read.slot_of_rows() == Some(slot));
             let aligned = self.nodes.iter().any(read) && self.nodes.iter().all(|node| !read(node) || in_order(node));
             alike && dies && aligned && self.lowering.slots.holders(slot) == 1 && !self.overwritten.contains(&slot)
         };
@@ -441,7 +441,7 @@ impl<'f> GraphBuilder<'_, 'f> {
         let last = group.ops.last().copied()?;
         let outlives = self.lowering.uses.last(owner).is_some_and(|p| p > last);
         let aligned = self.nodes.iter().all(|node| match &node.kind {
-            NodeKind::Memory(read) => read.slot() != Some(slot) || read.whole_slot() == Some(slot),
+            NodeKind::Memory(read) => read.slot() != Some(slot) || read.slot_of_rows() == Some(slot),
             _ => true,
         });
         let taken = self.overwritten.contains(&slot);

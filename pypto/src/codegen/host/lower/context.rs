@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::access::{Access, Memory, stored};
+use super::access::{Access, Cover, Memory, stored};
 use super::kernel::Site;
 use super::scratch::{SlotId, Slots};
 use super::trace::Trace;
@@ -199,7 +199,13 @@ impl<'f> Lowering<'f> {
         let slot = self.slots.take(count.saturating_mul(dtype.size() as i64));
         let strides = row_major(dims).into_iter().map(|s| b.index(s)).collect();
         let base = self.slot_address(b, slot);
-        Access { dtype, base, strides, limits: vec![None; dims.len()], memory: Memory::Slot { slot, whole: true } }
+        Access {
+            dtype,
+            base,
+            strides,
+            limits: vec![None; dims.len()],
+            memory: Memory::Slot { slot, cover: Cover::Whole },
+        }
     }
 
     fn slot_address(&mut self, b: &mut Builder<'_>, slot: SlotId) -> Value {

@@ -48,7 +48,13 @@ fn start_carried<'f>(
         }
         let access = match take_over(l, state, value, result) {
             Some(access) => {
-                l.hold(&access);
+                // What the dying value held, the loop holds: its body may change the slot like any other of its own.
+                let held = state.live.iter().position(|&live| live == value);
+                if let Some(at) = held {
+                    state.live.swap_remove(at);
+                } else {
+                    l.hold(&access);
+                }
                 access
             }
             None => {

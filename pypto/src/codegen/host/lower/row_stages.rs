@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::access::Access;
+use super::access::{Access, Cover, Memory};
 use super::graph::{Node, NodeId, NodeKind, Sink};
 use super::plan::{Plan, Segment, levels, plan};
 use super::row_group::RowGroup;
@@ -18,6 +18,8 @@ use crate::ir::Extent;
 const HEAVY: u32 = 8;
 /// Elements of the iteration space up to which it pays to visit it once more: they stay in the first-level cache.
 const RESIDENT: i64 = 8 << 10;
+/// Rows of a tile up to which the narrow values of all are computed, valid or not.
+const LOW: i64 = 256;
 
 /// How a group is split.
 pub(super) struct Stages {
@@ -72,12 +74,14 @@ fn is_plain(b: &Builder<'_>, nodes: &[Node<'_>], node: &Node<'_>) -> bool {
 /// A column of elements that are adjacent, or the same for all rows, seen as one row; `None` for any other.
 fn turned(b: &Builder<'_>, access: &Access) -> Option<Access> {
     let (&[stride, _], &[limit, None]) = (&access.strides[..], &access.limits[..]) else { return None };
-    matches!(b.as_const(stride), Some(0 | 1)).then(|| Access {
-        strides: vec![stride],
-        limits: vec![limit],
-        memory: access.memory.part(),
-        ..access.clone()
-    })
+    let own = b.as_const(stride)?;
+    let memory = match (own, &access.memory) {
+        (1, Memory::Slot { slot, cover: Cover::Whole | Cover::Column }) => {
+            Memory::Slot { slot: *slot, cover: Cover::Whole }
+        }
+        _ => access.memory.part(),
+    };
+    matches!(own, 0 | 1).then(|| Access { strides: vec![stride], limits: vec![limit], memory, ..access.clone() })
 }
 
 /// What the stages share.
@@ -85,6 +89,8 @@ pub(super) struct Parts<'f> {
     pub nodes: Vec<Node<'f>>,
     pub sinks: Vec<Sink>,
     pub plan: Plan,
+    /// Rows of the tiles, valid or not.
+    pub height: i64,
     /// Valid rows and columns.
     pub rows: Value,
     pub columns: Value,
@@ -147,7 +153,11 @@ impl Stages {
             return;
         }
         let plan = plan(&nodes, &sinks);
-        RowGroup { nodes, sinks, plan, rows: Vec::new(), columns: parts.rows, buffers: HashMap::new() }.emit(b);
+        // Vectors up to the last one that the tile has room for need no code for a part of a vector, and take no more time.
+        let is_low = parts.height <= LOW && parts.height % b.lanes() as i64 == 0;
+        let is_whole = is_low && has_all_rows(b, &nodes, &sinks, &plan);
+        let columns = if is_whole { b.index(parts.height) } else { parts.rows };
+        RowGroup { nodes, sinks, plan, rows: Vec::new(), columns, buffers: HashMap::new() }.emit(b);
     }
 
     /// Makes a narrow node one of a narrow stage.
@@ -167,6 +177,16 @@ impl Stages {
         let varies = nodes[n].kind.args().into_iter().any(|arg| !nodes[arg].narrow);
         nodes[n].narrow = !varies;
     }
+}
+
+/// Whether all memory that a narrow stage touches has room for all rows of the tiles.
+fn has_all_rows(b: &Builder<'_>, nodes: &[Node<'_>], sinks: &[Sink], plan: &Plan) -> bool {
+    let has_room = |access: &Access| b.as_const(access.strides[0]) == Some(0) || access.has_all_rows();
+    let reads = nodes.iter().zip(&plan.needed).all(|(node, needed)| match &node.kind {
+        NodeKind::Memory(access) => !needed || has_room(access),
+        _ => true,
+    });
+    reads && sinks.iter().all(|sink| matches!(sink, Sink::Store { access, .. } if has_room(access)))
 }
 
 /// A buffer with one element for each row, as a tile of one column.

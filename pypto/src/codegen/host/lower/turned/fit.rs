@@ -75,14 +75,9 @@ pub(in super::super) fn needs(
         Sink::Store { access, .. } => Some(access),
         _ => None,
     });
-    let whole_vectors =
-        rows % b.lanes() as i64 == 0 && accesses.filter(|access| !is_repeated(b, access)).chain(written).all(has_room);
+    let whole_vectors = rows % b.lanes() as i64 == 0
+        && accesses.filter(|access| !is_repeated(b, access)).chain(written).all(Access::has_all_rows);
     Some(Needs { strips, partials, whole_vectors })
-}
-
-/// Whether the access has memory of its own for all rows that its tile can have, valid or not.
-fn has_room(access: &Access) -> bool {
-    access.whole_slot().is_some() && access.limits[0].is_none()
 }
 
 fn can_turn(b: &Builder<'_>, nodes: &[Node<'_>], node: &Node<'_>) -> bool {

@@ -74,12 +74,20 @@ impl TurnedGroup<'_> {
             return self.emit_columns(b, [None; 2]);
         }
         let zero = b.index(0);
+        let whole_lines = self.has_whole_lines(b);
         b.for_each(zero, self.columns, LINE, |b, first| {
             let line = b.index(LINE);
-            let end = b.add(first, line);
-            let end = b.min(end, self.columns);
+            let mut end = b.add(first, line);
+            if !whole_lines {
+                end = b.min(end, self.columns);
+            }
             self.emit_columns(b, [Some(first), Some(end)]);
         });
+    }
+
+    /// Whether all ranges of columns are known to be of [`LINE`].
+    fn has_whole_lines(&self, b: &Builder<'_>) -> bool {
+        b.as_const(self.columns).is_some_and(|columns| columns % LINE == 0)
     }
 
     pub(super) fn is_read_in_rows(&self, b: &Builder<'_>, node: &Node<'_>) -> bool {
@@ -160,14 +168,21 @@ impl TurnedGroup<'_> {
         let writes_rows = work.sunk.iter().any(|(_, access)| is_in_rows(b, access));
         if lanes.mask.is_none() && (writes_rows || !in_rows.is_empty()) {
             let side = b.index(b.lanes() as i64);
-            let length = b.sub(end, start);
-            let rest = b.urem(length, side);
-            let whole = b.sub(end, rest);
+            let whole = if self.has_whole_lines(b) {
+                end
+            } else {
+                let length = b.sub(end, start);
+                let rest = b.urem(length, side);
+                b.sub(end, rest)
+            };
             b.for_loop(start, whole, side, &[], |b, first, _| {
                 self.square(b, lanes, work, &in_rows, first);
                 Vec::new()
             });
-            return self.columns_from(b, lanes, work, whole, 1);
+            if whole != end {
+                self.columns_from(b, lanes, work, whole, 1);
+            }
+            return;
         }
         let divides = |by: i64| {
             let known = [start, end].map(|value| b.as_const(value));
