@@ -45,6 +45,8 @@ pub struct Target {
     pub masks: MaskStrategy,
     /// Rows of the matrix-multiply micro-kernel.
     pub mr: usize,
+    /// The same for products of few rows that it divides better.
+    pub few_rows_mr: usize,
     /// Columns of the micro-kernel, in vectors.
     pub nr_vectors: usize,
 }
@@ -65,6 +67,7 @@ impl Target {
             scales: false,
             masks: MaskStrategy::Scalarized,
             mr: 4,
+            few_rows_mr: 4,
             nr_vectors: 2,
         };
         match isa {
@@ -80,7 +83,8 @@ impl Target {
                 byte_quads: false,
                 scales: true,
                 masks: MaskStrategy::Masked,
-                mr: 12,
+                mr: 8,
+                few_rows_mr: 12,
                 nr_vectors: 2,
             },
             Isa::Avx2 => Target {
@@ -96,6 +100,7 @@ impl Target {
                 scales: false,
                 masks: MaskStrategy::Masked,
                 mr: 6,
+                few_rows_mr: 6,
                 nr_vectors: 2,
             },
             Isa::Neon => Target {
@@ -111,6 +116,7 @@ impl Target {
                 scales: false,
                 masks: MaskStrategy::Scalarized,
                 mr: 6,
+                few_rows_mr: 6,
                 nr_vectors: 4,
             },
             Isa::Sse2 => sse2,

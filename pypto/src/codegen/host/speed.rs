@@ -84,7 +84,7 @@ fn product(target: Target, elem: Elem, transposed: bool) -> Module {
         let (c, scratch) = (b.arg_ptr(2), b.scratch());
         let [m, n, k] = dims;
         let (init, most, panels) = (Init::Zero, [None; 3], None);
-        emit(b, &Gemm { m, n, k, a, b: bb, panels, c, c_stride: n, init, scratch, most });
+        emit(b, &Gemm { m, n, k, a, b: bb, panels, c, c_stride: n, init, scratch, most, padded: false });
     });
     module
 }

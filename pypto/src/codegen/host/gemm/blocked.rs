@@ -6,8 +6,8 @@ use super::{
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Value};
 
 /// Columns of a block of B: those that come in panels need no room.
-fn block_columns(b: &mut Builder<'_>, p: &Problem) -> Value {
-    let (wide, narrow, block_rows) = (b.index(NC), b.index(NC_ONCE), b.index(mc(b.target())));
+fn block_columns(b: &mut Builder<'_>, kind: Kind, p: &Problem) -> Value {
+    let (wide, narrow, block_rows) = (b.index(NC), b.index(NC_ONCE), b.index(mc(kind.mr)));
     let once = b.cmp(Cmp::Le, p.m, block_rows);
     let packed = b.select(once, narrow, wide);
     let Some(source) = p.panels else { return packed };
@@ -20,15 +20,15 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let target = b.target();
     let (zero, offset_a, offset_b) = (b.index(0), b.index(a_offset(target)), b.index(b_offset(target)));
     let (packed_a, packed_b) = (b.addr(p.scratch, Elem::F32, offset_a), b.addr(p.scratch, Elem::F32, offset_b));
-    let nc = block_columns(b, p);
+    let nc = block_columns(b, kind, p);
     b.for_loop(zero, p.n, nc, &[], |b, j0, _| {
         let left = b.sub(p.n, j0);
         let columns = b.min(left, nc);
         b.for_each(zero, p.k, kind.packing.depth(kind.acc), |b, k0| {
             let block = block(b, kind, p, k0);
             let (right, range_b) = right_block(b, kind, p, &block, j0, columns, packed_b);
-            b.for_each(zero, p.m, mc(target), |b, i0| {
-                let (limit, left) = (b.index(mc(target)), b.sub(p.m, i0));
+            b.for_each(zero, p.m, mc(kind.mr), |b, i0| {
+                let (limit, left) = (b.index(mc(kind.mr)), b.sub(p.m, i0));
                 let rows = b.min(left, limit);
                 let source = element(b, kind.a.elem, p.a, p.a_strides, i0, block.k0);
                 let range_a = pack::pack_a(b, kind, source, p.a_strides, rows, block.depth, packed_a);
@@ -92,7 +92,7 @@ struct Tiles<'a> {
 impl Tiles<'_> {
     /// All tiles. Where the number of rows that fill no whole panel is known, these have a micro-kernel of their own.
     fn emit(&self, b: &mut Builder<'_>) {
-        let (zero, nr, mr) = (b.index(0), b.target().nr() as i64, b.target().mr as i64);
+        let (zero, nr, mr) = (b.index(0), b.target().nr() as i64, self.kind.mr as i64);
         let (rows, columns) = (self.rows, self.columns);
         let known = self.kind.known;
         let Some(rest) = known.rest_rows else {
@@ -117,6 +117,7 @@ impl Tiles<'_> {
         let (row, column, unit) = (b.mul(i, padded), b.mul(j, self.right.for_column), one(b));
         kernel::Tile {
             depth: block.steps,
+            panel_rows: kind.mr,
             a: b.addr(self.packed_a, kind.acc, row),
             b: b.addr(self.right.start, kind.acc, column),
             c: element(b, kind.acc, self.c, [self.p.c_stride, unit], i, j),
@@ -145,7 +146,7 @@ impl Tiles<'_> {
     fn any(&self, b: &mut Builder<'_>, i: Value, j: Value) {
         let (tile, target) = (self.at(b, i, j), b.target());
         let (rows, columns) = (b.sub(self.rows, i), b.sub(self.columns, j));
-        let (mr, nr) = (b.index(target.mr as i64), b.index(target.nr() as i64));
+        let (mr, nr) = (b.index(self.kind.mr as i64), b.index(target.nr() as i64));
         let (tall, wide) = (b.cmp(Cmp::Ge, rows, mr), b.cmp(Cmp::Ge, columns, nr));
         let whole = b.and(tall, wide);
         self.call_or_edge(b, whole, &tile, [rows, columns]);
@@ -155,7 +156,7 @@ impl Tiles<'_> {
         b.if_else(
             whole,
             |b| {
-                kernel::call(b, self.kind, b.target().mr, tile);
+                kernel::call(b, self.kind, self.kind.mr, tile);
                 Vec::new()
             },
             |b| {

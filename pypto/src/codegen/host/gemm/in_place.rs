@@ -2,14 +2,15 @@
 //!
 //! Packing costs about a sixth of a product of 64 x 64 x 64. It is left out where the left factor lies so that the micro-kernel finds its
 //! elements in the first-level cache: a tile or two of a few KiB, whose rows do not all fall on the same cache sets. The right factor is
-//! read in place too where its rows are contiguous, and packed otherwise. Rows are split so evenly that no panel reaches over the edge.
+//! read in place too where its rows are contiguous, and packed otherwise. Rows are split so evenly that no panel reaches over the edge;
+//! where extents vary, panels do, and memory must have room for that.
 
 use super::kernel::{self, Tile};
 use super::pack::{self, Order};
 use super::words::Step;
-use super::{Gemm, KC, Kind, Problem};
+use super::{Gemm, Init, KC, Kind, Problem};
 use crate::codegen::host::cpu::Target;
-use crate::codegen::host::lir::{Builder, Elem, Type, Value};
+use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 
 /// Steps of the inner dimension that are written out.
 const STEPS: i64 = kernel::STEPS;
@@ -18,18 +19,52 @@ const RESIDENT: i64 = 16 << 10;
 /// Rows at a distance that is a multiple of this many bytes fall on too few sets of a cache.
 const SAME_SETS: i64 = 2048;
 
-/// A product that is done in place: its rows and columns, and whether its right factor is packed.
+/// A product that is done in place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Small {
-    m: i64,
-    n: i64,
+    rows: Rows,
+    /// `None` where they vary.
+    columns: Option<i64>,
+    /// Whether the right factor is packed.
     packs_b: bool,
+}
+
+/// The rows of a product that is done in place.
+#[derive(Clone, Copy, Debug)]
+enum Rows {
+    Known(i64),
+    /// Panels of one height: the lines of A that the last one lacks are copies of the last line, what comes of them means nothing.
+    Varying {
+        height: i64,
+    },
+}
+
+impl Rows {
+    /// The panels of a product with at most `most` rows, of which `known` is said if they do not vary.
+    fn of(known: Option<i64>, most: i64, panel: i64, copies: bool) -> Option<Rows> {
+        match known {
+            Some(rows) if !copies || rows % panel != 0 => Some(Rows::Known(rows)),
+            None if !copies => None,
+            // Panels less than half as high would be slower than packing.
+            _ => (panel / 2..=panel).rev().find(|height| most % height == 0).map(|height| Rows::Varying { height }),
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Rows::Known(rows) => rows.to_string(),
+            Rows::Varying { height } => format!("any_by_{height}_"),
+        }
+    }
 }
 
 /// Whether a product is done in place, and how.
 pub(super) fn small(b: &Builder<'_>, gemm: &Gemm, kind: Kind) -> Option<Small> {
     let target = b.target();
-    let (m, n, k) = (b.as_const(gemm.m)?, b.as_const(gemm.n)?, b.as_const(gemm.k)?);
+    let known = [gemm.m, gemm.n, gemm.k].map(|extent| b.as_const(extent));
+    let varies = known.contains(&None);
+    let [m, n, k] = std::array::from_fn(|i| known[i].or(gemm.most[i]));
+    let (m, n, k) = (m?, n?, k?);
     let a_stride = match kind.a.order() {
         Order::Rows => gemm.a.row_stride,
         Order::Columns => gemm.a.col_stride,
@@ -37,13 +72,15 @@ pub(super) fn small(b: &Builder<'_>, gemm: &Gemm, kind: Kind) -> Option<Small> {
     };
     let plain = kind.acc == Elem::F32 && kind.a.elem == Elem::F32;
     let fits = (1..=KC).contains(&k) && m.saturating_mul(k) <= RESIDENT && n.saturating_mul(k) <= RESIDENT;
-    let whole = n > 0 && n % target.nr() as i64 == 0 && m >= panel_rows(target, kind.a.order());
-    if !plain || !fits || !whole || !is_spread(b, a_stride) {
+    let panel = panel_rows(target, kind.a.order());
+    let whole = n > 0 && n % target.nr() as i64 == 0 && m >= panel;
+    if !plain || !fits || !whole || !is_spread(b, a_stride) || (varies && !gemm.padded) {
         return None;
     }
     let packs_b = kind.b.order() != Order::Rows || kind.b.elem != Elem::F32 || !is_spread(b, gemm.b.row_stride);
+    let rows = Rows::of(known[0], m, panel, varies && kind.a.order() == Order::Rows)?;
     // What is packed is packed at once, into the memory for one block.
-    (!packs_b || n <= super::NC).then_some(Small { m, n, packs_b })
+    (!packs_b || n <= super::NC).then_some(Small { rows, columns: known[1], packs_b })
 }
 
 /// Whether lines at that distance in elements fall on different sets.
@@ -74,7 +111,23 @@ fn heights(mr: i64, m: i64) -> Vec<(i64, i64)> {
 }
 
 /// Writes the product.
-pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, factors: Option<Value>) {
+pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, init: Init) {
+    if b.is_positive(p.k) {
+        return call_product(b, kind, p, small, init);
+    }
+    let zero = b.index(0);
+    let empty = b.cmp(Cmp::Eq, p.k, zero);
+    let fill = |b: &mut Builder<'_>| {
+        super::fill(b, kind, p, init);
+        Vec::new()
+    };
+    b.if_else(empty, fill, |b| {
+        call_product(b, kind, p, small, init);
+        Vec::new()
+    });
+}
+
+fn call_product(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, init: Init) {
     let a_stride = if kind.a.order() == Order::Rows { p.a_strides[0] } else { p.a_strides[1] };
     let mut args = vec![
         p.k,
@@ -89,12 +142,18 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, f
         p.init_stride,
         p.has_init,
         p.scratch,
+        p.m,
+        p.n,
     ];
-    args.extend(factors);
+    let is_scaled = matches!(init, Init::Scaled(_));
+    if let Init::Scaled(factors) = init {
+        args.push(factors);
+    }
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
-    let (a, bb, scaled) = (kind.a.name(), kind.b.name(), if factors.is_some() { "_scaled" } else { "" });
+    let (a, bb, scaled) = (kind.a.name(), kind.b.name(), if is_scaled { "_scaled" } else { "" });
     let packed = if small.packs_b { "_packed" } else { "" };
-    let name = format!("gemm_small_{a}_{bb}_{}x{}{packed}{scaled}", small.m, small.n);
+    let columns = small.columns.map_or("any".to_string(), |columns| columns.to_string());
+    let name = format!("gemm_small_{a}_{bb}_{}x{columns}{packed}{scaled}", small.rows.name());
     b.call(&name, &types, &[], &args, |b, p| {
         product(b, kind, small, p);
         Vec::new()
@@ -104,49 +163,121 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, f
 /// All tiles, column panels outermost: a panel of B stays in the first-level cache.
 fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
     let (depth, nr) = (p[0], b.target().nr() as i64);
+    let columns = small.columns.map_or(p[13], |columns| b.index(columns));
     let (mut base_b, mut stride_b) = (p[3], p[4]);
     if small.packs_b {
         let offset = b.index(super::b_offset(b.target()));
         base_b = b.addr(p[11], Elem::F32, offset);
-        let columns = b.index(small.n);
         pack::pack_b(b, kind, p[3], [p[4], p[5]], depth, columns, base_b);
         stride_b = b.index(nr);
     }
-    let (zero, end) = (b.index(0), b.index(small.n));
-    b.for_each(zero, end, nr, |b, j| {
+    let panels = RowPanels::of(b, kind, small.rows, p);
+    let zero = b.index(0);
+    b.for_each(zero, columns, nr, |b, j| {
         let offset = if small.packs_b { b.mul(j, depth) } else { j };
-        let panel = b.addr(base_b, Elem::F32, offset);
+        let right = b.addr(base_b, Elem::F32, offset);
+        panels.for_each(b, |b, height, i, a, a_stride| {
+            let [c, init] = [(p[6], p[7]), (p[8], p[9])].map(|(base, stride)| {
+                let row = b.mul(i, stride);
+                let at = b.add(row, j);
+                b.addr(base, Elem::F32, at)
+            });
+            let (c_stride, init_stride, adds) = (p[7], p[9], p[10]);
+            let factors = p.get(14).map(|&factors| b.addr(factors, Elem::F32, j));
+            let (subnormal, ahead) = (None, None);
+            let panel_rows = height as usize;
+            let tile = Tile {
+                depth,
+                panel_rows,
+                a,
+                b: right,
+                c,
+                c_stride,
+                init,
+                init_stride,
+                adds,
+                factors,
+                subnormal,
+                ahead,
+            };
+            call(b, kind.a.order(), height as usize, &tile, [a_stride, stride_b]);
+        });
+    });
+}
+
+/// The row panels of a product.
+struct RowPanels {
+    order: Order,
+    rows: Rows,
+    a: Value,
+    stride: Value,
+    rest: Option<Rest>,
+}
+
+/// The last panel, if it is not whole: copies of the lines of A.
+struct Rest {
+    rows: Value,
+    /// The first row.
+    first: Value,
+    a: Value,
+    stride: Value,
+}
+
+impl RowPanels {
+    fn of(b: &mut Builder<'_>, kind: Kind, rows: Rows, p: &[Value]) -> RowPanels {
+        let rest = match rows {
+            Rows::Known(_) => None,
+            Rows::Varying { height } => Some(copy_rest(b, height, p)),
+        };
+        RowPanels { order: kind.a.order(), rows, a: p[1], stride: p[2], rest }
+    }
+
+    /// The body gets height, first row, and first element and distance of the lines of A.
+    fn for_each(&self, b: &mut Builder<'_>, mut body: impl FnMut(&mut Builder<'_>, i64, Value, Value, Value)) {
+        let panels = match self.rows {
+            Rows::Known(rows) => heights(panel_rows(b.target(), self.order), rows),
+            Rows::Varying { height } => vec![(0, height)],
+        };
         let mut first = 0;
-        for (count, height) in heights(panel_rows(b.target(), kind.a.order()), small.m) {
-            let (start, end) = (b.index(first), b.index(first + count * height));
+        for (count, height) in panels {
+            let start = b.index(first);
+            let end = self.rest.as_ref().map_or_else(|| b.index(first + count * height), |rest| rest.rows);
             b.for_each(start, end, height, |b, i| {
-                let along = if kind.a.order() == Order::Rows { b.mul(i, p[2]) } else { i };
-                let a = b.addr(p[1], Elem::F32, along);
-                let [c, init] = [(p[6], p[7]), (p[8], p[9])].map(|(base, stride)| {
-                    let row = b.mul(i, stride);
-                    let at = b.add(row, j);
-                    b.addr(base, Elem::F32, at)
-                });
-                let (c_stride, init_stride, adds) = (p[7], p[9], p[10]);
-                let factors = p.get(12).map(|&factors| b.addr(factors, Elem::F32, j));
-                let tile = Tile {
-                    depth,
-                    a,
-                    b: panel,
-                    c,
-                    c_stride,
-                    init,
-                    init_stride,
-                    adds,
-                    factors,
-                    subnormal: None,
-                    ahead: None,
-                };
-                call(b, kind.a.order(), height as usize, &tile, [p[2], stride_b]);
+                let along = if self.order == Order::Rows { b.mul(i, self.stride) } else { i };
+                let a = b.addr(self.a, Elem::F32, along);
+                let Some(rest) = &self.rest else { return body(b, height, i, a, self.stride) };
+                let is_rest = b.cmp(Cmp::Eq, i, rest.first);
+                let (a, stride) = (b.select(is_rest, rest.a, a), b.select(is_rest, rest.stride, self.stride));
+                body(b, height, i, a, stride);
             });
             first += count * height;
         }
+    }
+}
+
+/// Copies the lines of A that fill no whole panel to the scratch memory, and the last one as often as it takes to make them one. Where
+/// there are none, `first` is no row of a panel.
+fn copy_rest(b: &mut Builder<'_>, height: i64, p: &[Value]) -> Rest {
+    let (depth, a, stride, rows) = (p[0], p[1], p[2], p[12]);
+    let (offset, zero, one) = (b.index(super::a_offset(b.target())), b.index(0), b.index(1));
+    let to = b.addr(p[11], Elem::F32, offset);
+    let (tall, distance) = (b.index(height), b.index(KC));
+    let rest = b.urem(rows, tall);
+    let (first, last) = (b.sub(rows, rest), b.sub(rows, one));
+    let some = b.cmp(Cmp::Lt, zero, rest);
+    let copies = b.select(some, tall, zero);
+    b.for_each(zero, copies, 1, |b, line| {
+        let row = b.add(first, line);
+        let row = b.min(row, last);
+        let (from_row, to_row) = (b.mul(row, stride), b.mul(line, distance));
+        let (from, to) = (b.addr(a, Elem::F32, from_row), b.addr(to, Elem::F32, to_row));
+        b.lanes_loop(zero, depth, 1, &[vec![]], |b, k, tail, _| {
+            let value = b.load_vec(Elem::F32, from, k, None, tail.mask());
+            b.store_vec(value, to, k, None, tail.mask());
+            vec![]
+        });
     });
+    Rest { rows, first, a: to, stride: distance }
 }
 
 /// The micro-kernel of that height on factors where they lie; `strides` are the distances of the lines of A and of the rows of B.
@@ -170,8 +301,9 @@ fn call(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: 
     b.call(&name, &types, &[], &args, |b, p| {
         let (depth, a, right, factors) = (p[0], p[1], p[3], p.get(10).copied());
         let [c, c_stride, init, init_stride, adds] = [p[5], p[6], p[7], p[8], p[9]];
+        let (panel_rows, subnormal, ahead) = (height, None, None);
         let tile =
-            Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal: None, ahead: None };
+            Tile { depth, panel_rows, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
         body(b, order, height, &tile, [p[2], p[4]]);
         Vec::new()
     });

@@ -15,6 +15,8 @@ pub(super) const FETCHED: i64 = 64 / 4 / STEPS;
 /// Operands of one call.
 pub(super) struct Tile {
     pub depth: Value,
+    /// Rows of the panels of A.
+    pub panel_rows: usize,
     pub a: Value,
     pub b: Value,
     pub c: Value,
@@ -56,13 +58,16 @@ fn call_with(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
     let mut args = vec![tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
     args.extend(tile.ahead);
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
-    let rows = if height < b.target().mr { format!("_{height}") } else { String::new() };
-    let name = name(step) + &rows + if tile.ahead.is_some() { "_ahead" } else { "" };
+    let panel_rows = tile.panel_rows;
+    let rows = if height < panel_rows { format!("_{height}") } else { String::new() };
+    let of = if panel_rows == b.target().mr { String::new() } else { format!("_of_{panel_rows}") };
+    let name = name(step) + &rows + &of + if tile.ahead.is_some() { "_ahead" } else { "" };
     b.call(&name, &types, &[], &args, |b, p| {
         let (depth, factors, subnormal, ahead) = (p[0], None, None, p.get(8).copied());
         let [a, right, c, c_stride] = [p[1], p[2], p[3], p[4]];
         let [init, init_stride, adds] = [p[5], p[6], p[7]];
-        let tile = Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
+        let tile =
+            Tile { depth, panel_rows, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
         body(b, step, height, &tile);
         Vec::new()
     });
@@ -151,7 +156,7 @@ fn first_sums(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) -> (T
 /// Where step k, the first of a chunk, lies in packed A and B.
 fn chunk_at(b: &mut Builder<'_>, word: Elem, tile: &Tile, k: Value) -> (Value, Value) {
     let target = b.target();
-    let (mr, nr) = (b.index(target.mr as i64), b.index(target.nr() as i64));
+    let (mr, nr) = (b.index(tile.panel_rows as i64), b.index(target.nr() as i64));
     let (a, row) = (b.mul(k, mr), b.mul(k, nr));
     (b.addr(tile.a, word, a), b.addr(tile.b, word, row))
 }
@@ -244,15 +249,17 @@ pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value,
     args.extend(subnormal.or(ahead));
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let whole = if kind.known.whole_columns { "_n" } else { "" };
-    let suffix = if ahead.is_some() { "_ahead" } else { "" };
-    b.call(&format!("gemm_edge_{}{whole}{suffix}", Step::of(kind).name()), &types, &[], &args, |b, p| {
-        let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(b.target().mr as i64));
+    let (of, suffix) = (kind.of_panels(b.target()), if ahead.is_some() { "_ahead" } else { "" });
+    b.call(&format!("gemm_edge_{}{whole}{of}{suffix}", Step::of(kind).name()), &types, &[], &args, |b, p| {
+        let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(kind.mr as i64));
         let (depth, a, right) = (p[0], p[1], p[2]);
         let (subnormal, ahead) = (subnormal.map(|_| p[11]), ahead.map(|_| p[11]));
         let (c, c_stride, init_stride, adds) = (p[8], nr, zero, zero);
         let (factors, init) = (None, c);
-        let tile = Tile { depth, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
-        call(b, kind, b.target().mr, &tile);
+        let panel_rows = kind.mr;
+        let tile =
+            Tile { depth, panel_rows, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
+        call(b, kind, kind.mr, &tile);
         let rows = b.min(p[9], mr);
         let columns = b.min(p[10], nr);
         let stride = [p[4], p[6], nr];

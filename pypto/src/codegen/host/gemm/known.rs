@@ -3,6 +3,7 @@
 use super::pack::Layout;
 use super::words::Packing;
 use super::{Gemm, few_dots, few_rows};
+use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Bin, Builder, Op, Value};
 
 /// What is known of the sizes where the function is written: what they do not need is left out, since most of the time of a compilation
@@ -22,7 +23,7 @@ pub(super) struct Known {
     pub whole_depth: bool,
 }
 
-/// A micro-kernel for the last rows saves at least one of so many.
+/// Code of its own for the last rows, or panels other than the usual ones, save at least one row of so many.
 const SHARE: i64 = 32;
 
 /// How a product is done.
@@ -37,7 +38,7 @@ pub(super) enum Way {
 }
 
 impl Known {
-    pub(super) fn of(b: &Builder<'_>, gemm: &Gemm, layout: Layout, packing: Packing) -> Known {
+    pub(super) fn of(b: &Builder<'_>, gemm: &Gemm, layout: Layout, packing: Packing, mr: usize) -> Known {
         let target = b.target();
         let is_multiple = |value: Value, of: usize| b.as_const(value).is_some_and(|n| n > 0 && n % of as i64 == 0);
         let rows = b.as_const(gemm.m);
@@ -52,7 +53,7 @@ impl Known {
             way,
             column_stride: b.as_const(gemm.b.col_stride).filter(|_| matches!(way, Way::FewDots(_))),
             whole_squares: is_multiple(gemm.k, target.lanes) && matches!(way, Way::FewDots(_)),
-            rest_rows: rows.and_then(|rows| rest_rows(rows, target.mr as i64, is_multiple(gemm.n, target.nr()))),
+            rest_rows: rows.and_then(|rows| rest_rows(rows, mr as i64, is_multiple(gemm.n, target.nr()))),
             whole_columns: is_multiple(gemm.n, target.nr()),
             whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
         }
@@ -99,6 +100,20 @@ impl Known {
     }
 }
 
+/// Rows of the panels of A that keep the multipliers busy the longest: of low panels each multiplication waits for the one before.
+pub(super) fn panel_rows(target: Target, rows: Option<i64>) -> usize {
+    let cycles = |mr: usize| {
+        let (mr, rows) = (mr as i64, rows.unwrap_or(0));
+        let rest = rows % mr;
+        rows - rest + if rest > 0 { rest.max(WAIT) } else { 0 }
+    };
+    let pays = cycles(target.few_rows_mr) * SHARE < cycles(target.mr) * (SHARE - 1);
+    if pays { target.few_rows_mr } else { target.mr }
+}
+
+/// Cycles from one multiplication of a sum to the next.
+const WAIT: i64 = 4;
+
 /// The rows beyond whole panels. A micro-kernel of its own takes time to compile: it has to save a part of the rows that are computed
 /// otherwise, and columns that fill no whole panels would need another.
 fn rest_rows(rows: i64, mr: i64, whole_columns: bool) -> Option<i64> {
@@ -113,4 +128,19 @@ fn is_rest(b: &Builder<'_>, extent: Value, most: i64) -> bool {
     let is_long = |value| b.as_const(value).is_some_and(|n| n > most);
     let is_left = |value| matches!(b.definition(value), Some((Op::Bin(Bin::Sub), &[whole, _])) if is_long(whole));
     is_long(x) && is_left(y) || is_long(y) && is_left(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::panel_rows;
+    use crate::codegen::host::cpu::{Isa, Target};
+
+    #[test]
+    fn few_rows_choose_their_panels() {
+        let target = Target::of(Isa::Avx512);
+        let of = |rows: i64| panel_rows(target, Some(rows));
+        assert_eq!([64, 8, 34, 17, 12, 13, 256, 1002].map(of), [8, 8, 12, 12, 8, 8, 8, 8]);
+        assert_eq!(panel_rows(target, None), 8);
+        assert_eq!(panel_rows(Target::of(Isa::Avx2), Some(34)), 6);
+    }
 }

@@ -36,8 +36,8 @@ pub const KC: i64 = 256;
 const NC: i64 = 512;
 /// Columns of a block of B that only one block of A meets: it stays in L2 from its packing to its use.
 const NC_ONCE: i64 = 256;
-/// Row panels of a block of A.
-const PANELS: i64 = 32;
+/// Bytes of a block of A: with a block of B it fits L2.
+const BLOCK: i64 = 384 << 10;
 
 /// One factor. Element (i, j) is at `ptr + i * row_stride + j * col_stride` elements.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +78,9 @@ pub struct Gemm {
     pub k: Value,
     /// The largest that m, n and k can be, where that is known.
     pub most: [Option<i64>; 3],
+    /// Whether B, C, and the row of factors or of a bias have memory for the most rows and columns. What lies beyond the extents may be
+    /// read and written then; it means nothing.
+    pub padded: bool,
     /// Left factor.
     pub a: Operand,
     /// Right factor.
@@ -130,18 +133,19 @@ pub fn scratch_bytes(target: Target, n: Option<usize>, k: Option<usize>) -> usiz
     b_offset(target) as usize * 4 + packed.max(few_rows::scratch_bytes(n))
 }
 
-/// Rows of a block of A.
-fn mc(target: Target) -> i64 {
-    target.mr as i64 * PANELS
+/// Rows of a block of A in panels of MR rows.
+fn mc(mr: usize) -> i64 {
+    let mr = mr as i64;
+    BLOCK / (4 * KC) / mr * mr
 }
 
 /// Scratch layout in 4-byte elements: a tile for edges, packed A, packed B.
 fn a_offset(target: Target) -> i64 {
-    (target.mr * target.nr()).next_multiple_of(16) as i64
+    (target.mr.max(target.few_rows_mr) * target.nr()).next_multiple_of(16) as i64
 }
 
 fn b_offset(target: Target) -> i64 {
-    a_offset(target) + mc(target) * KC
+    a_offset(target) + BLOCK / 4
 }
 
 /// What tells the functions of different products apart.
@@ -152,12 +156,21 @@ struct Kind {
     acc: Elem,
     packing: Packing,
     known: Known,
+    /// Rows of the panels of A, MR.
+    mr: usize,
     /// Whether the right factor may come in panels.
     panels: bool,
 }
 
+impl Kind {
+    /// The part of a function's name that tells panels that are not the target's usual ones.
+    fn of_panels(self, target: Target) -> String {
+        if self.mr == target.mr { String::new() } else { format!("_of_{}", self.mr) }
+    }
+}
+
 /// Writes the product. Where its extents vary and the largest would be done in place, as in a loop over blocks of which the last may be
-/// shorter, it is written both ways.
+/// shorter, all are done so if memory has room, and it is written both ways otherwise.
 pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
     let Some(whole) = in_place_if_whole(b, gemm) else { return emit_one_way(b, gemm) };
     let is_whole = gemm.is_like(b, &whole);
@@ -175,6 +188,9 @@ pub fn emit(b: &mut Builder<'_>, gemm: &Gemm) {
 
 /// The product of the largest extents, where some vary and that one would be done in place.
 fn in_place_if_whole(b: &mut Builder<'_>, gemm: &Gemm) -> Option<Gemm> {
+    if in_place::small(b, gemm, kind(b, gemm)).is_some() {
+        return None;
+    }
     gemm.whole(b).filter(|whole| in_place::small(b, whole, kind(b, whole)).is_some())
 }
 
@@ -182,7 +198,8 @@ fn kind(b: &Builder<'_>, gemm: &Gemm) -> Kind {
     let acc = if gemm.a.elem.is_float() { Elem::F32 } else { Elem::I32 };
     let (left, right) = (Layout::of(b, &gemm.a), Layout::of(b, &gemm.b));
     let packing = Packing::of(b.target(), left, right);
-    Kind { a: left, b: right, acc, packing, known: Known::of(b, gemm, right, packing), panels: gemm.panels.is_some() }
+    let (mr, panels) = (known::panel_rows(b.target(), b.as_const(gemm.m)), gemm.panels.is_some());
+    Kind { a: left, b: right, acc, packing, known: Known::of(b, gemm, right, packing, mr), mr, panels }
 }
 
 fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
@@ -190,11 +207,7 @@ fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
     match in_place::small(b, gemm, kind) {
         Some(small) => {
             let args = arguments(b, gemm);
-            let factors = match gemm.init {
-                Init::Scaled(factors) => Some(factors),
-                _ => None,
-            };
-            in_place::emit(b, kind, &Problem::from_params(&args), small, factors);
+            in_place::emit(b, kind, &Problem::from_params(&args), small, gemm.init);
         }
         None => call_driver(b, kind, gemm),
     }
@@ -205,7 +218,8 @@ fn call_driver(b: &mut Builder<'_>, kind: Kind, gemm: &Gemm) {
     let args = arguments(b, gemm);
     let params: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let panels = if kind.panels { "_panels" } else { "" };
-    let name = format!("gemm_{}_{}_{}{panels}", kind.a.name(), kind.b.name(), kind.known.name());
+    let (a, right, known, of) = (kind.a.name(), kind.b.name(), kind.known.name(), kind.of_panels(b.target()));
+    let name = format!("gemm_{a}_{right}_{known}{of}{panels}");
     b.call(&name, &params, &[], &args, |b, p| {
         let mut problem = Problem::from_params(p);
         if let Some(stride) = kind.known.column_stride {
@@ -219,7 +233,12 @@ fn call_driver(b: &mut Builder<'_>, kind: Kind, gemm: &Gemm) {
 /// The product that is left when C has been multiplied by the factors of its columns.
 fn scaled_before(b: &mut Builder<'_>, gemm: &Gemm) -> Gemm {
     let Init::Scaled(factors) = gemm.init else { return *gemm };
-    let args = [gemm.m, gemm.n, gemm.c, gemm.c_stride, factors];
+    scale_columns(b, [gemm.m, gemm.n, gemm.c, gemm.c_stride, factors]);
+    Gemm { init: Init::Accumulate, ..*gemm }
+}
+
+/// Multiplies columns by factors; arguments are rows, columns, matrix, distance of its rows, and factors.
+fn scale_columns(b: &mut Builder<'_>, args: [Value; 5]) {
     b.call("gemm_scale_columns", &[I, I, P, I, P], &[], &args, |b, p| {
         let zero = b.index(0);
         b.for_each(zero, p[0], 1, |b, i| {
@@ -234,7 +253,14 @@ fn scaled_before(b: &mut Builder<'_>, gemm: &Gemm) -> Gemm {
         });
         Vec::new()
     });
-    Gemm { init: Init::Accumulate, ..*gemm }
+}
+
+/// A product without steps: the initial value, or zeros.
+fn fill(b: &mut Builder<'_>, kind: Kind, p: &Problem, init: Init) {
+    match init {
+        Init::Scaled(factors) => scale_columns(b, [p.m, p.n, p.c, p.c_stride, factors]),
+        _ => kernel::fill(b, kind.acc, p),
+    }
 }
 
 /// The arguments of a driver, in the order of [`Problem`].

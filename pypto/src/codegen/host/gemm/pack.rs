@@ -98,20 +98,26 @@ pub(super) fn pack_a(
     if kind.packing != Packing::One {
         return words::pack_a(b, kind, &args);
     }
-    b.call(&format!("gemm_pack_a_{}", kind.a.name()), &[P, I, I, I, I, P], &[], &args, |b, p| {
-        let mr = b.target().mr as i64;
-        let (zero, padded) = (b.index(0), padded(b, p[4]));
-        b.for_each(zero, p[3], mr, |b, i| {
-            let offset = b.mul(i, padded);
-            let out = b.addr(p[5], kind.acc, offset);
-            let panel = Panel { source: p[0], strides: [p[1], p[2]], first: i, count: p[3], depth: p[4], out };
-            match kind.a.order {
-                Order::Columns => a_columns(b, kind, &panel),
-                _ => a_rows(b, kind, &panel),
-            }
-        });
-        Vec::new()
-    });
+    b.call(
+        &format!("gemm_pack_a_{}{}", kind.a.name(), kind.of_panels(b.target())),
+        &[P, I, I, I, I, P],
+        &[],
+        &args,
+        |b, p| {
+            let mr = kind.mr as i64;
+            let (zero, padded) = (b.index(0), padded(b, p[4]));
+            b.for_each(zero, p[3], mr, |b, i| {
+                let offset = b.mul(i, padded);
+                let out = b.addr(p[5], kind.acc, offset);
+                let panel = Panel { source: p[0], strides: [p[1], p[2]], first: i, count: p[3], depth: p[4], out };
+                match kind.a.order {
+                    Order::Columns => a_columns(b, kind, &panel),
+                    _ => a_rows(b, kind, &panel),
+                }
+            });
+            Vec::new()
+        },
+    );
     None
 }
 
@@ -134,7 +140,7 @@ pub(super) fn clamped(b: &mut Builder<'_>, panel: &Panel, i: i64) -> Value {
 
 /// Rows of A are contiguous (or strided): each chunk of W steps of a row is one vector.
 fn a_rows(b: &mut Builder<'_>, kind: Kind, panel: &Panel) {
-    let (mr, lanes) = (b.target().mr as i64, b.lanes() as i64);
+    let (mr, lanes) = (kind.mr as i64, b.lanes() as i64);
     let stride = (kind.a.order == Order::Strided).then_some(panel.strides[1]);
     let rows = (0..mr)
         .map(|r| {
@@ -160,7 +166,7 @@ fn a_rows(b: &mut Builder<'_>, kind: Kind, panel: &Panel) {
 
 /// Columns of A are contiguous: W x W blocks are transposed. Loads take W rows, of which the last panels have fewer.
 fn a_columns(b: &mut Builder<'_>, kind: Kind, panel: &Panel) {
-    let (mr, lanes) = (b.target().mr, b.lanes());
+    let (mr, lanes) = (kind.mr, b.lanes());
     let reach = b.index(mr.next_multiple_of(lanes) as i64);
     let available = b.sub(panel.count, panel.first);
     let inside = b.cmp(Cmp::Ge, available, reach);

@@ -112,7 +112,7 @@ pub(super) fn ahead(
     depth: Value,
 ) -> Value {
     let target = b.target();
-    let (nr, mr) = (b.index(target.nr() as i64), b.index(target.mr as i64));
+    let (nr, mr) = (b.index(target.nr() as i64), b.index(kind.mr as i64));
     let next = b.add(j, nr);
     let is_last = b.cmp(Cmp::Ge, next, columns);
     let (along, below) = (b.mul(next, place.for_column), b.mul(depth, nr));
@@ -157,6 +157,7 @@ mod tests {
                 n: b.arg_i64(5),
                 k: b.arg_i64(6),
                 most: [None; 3],
+                padded: false,
                 a: operand(a, a_strides),
                 b: operand(right, strides),
                 panels: Some(Panels { address: b.arg_i64(3), ptr: b.arg_ptr(3), depth: b.arg_i64(7), first }),

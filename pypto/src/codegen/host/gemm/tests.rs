@@ -26,6 +26,7 @@ fn module(
     init: usize,
     known: Option<[usize; 7]>,
     most: [Option<i64>; 3],
+    padded: bool,
 ) -> Module {
     let mut module = Module::new(target);
     module.kernel("k", |b| {
@@ -55,6 +56,7 @@ fn module(
             n: word(b, 5),
             k: word(b, 6),
             most,
+            padded,
             a,
             b: bb,
             panels: None,
@@ -122,23 +124,25 @@ fn check<T: Copy>(
     random: impl Fn(&mut Random) -> T,
     value: impl Fn(T) -> f64,
 ) {
-    let image = load(&module(target, [elem, elem], lies, init, None, [None; 3]));
+    let image = load(&module(target, [elem, elem], lies, init, None, [None; 3], false));
     for shape in SHAPES {
-        check_shape(&image, target, elem, lies, init, shape, &random, &value);
+        check_shape(&image, target, elem, lies, init, shape, [shape[0], shape[1]], &random, &value);
     }
 }
 
+/// B, C and what is added have memory for as many rows and columns as `room` says.
 fn check_shape<T: Copy>(
     image: &Image,
     target: Target,
     elem: (Elem, bool),
     lies: [Lie; 2],
     init: usize,
-    [m, n, k]: [usize; 3],
+    shape: [usize; 3],
+    room: [usize; 2],
     random: &impl Fn(&mut Random) -> T,
     value: &impl Fn(T) -> f64,
 ) {
-    check_factors(image, target, elem, lies, init, [m, n, k], random, [value, value]);
+    check_factors(image, target, elem, lies, init, shape, room, random, [value, value]);
 }
 
 /// With a reading of the elements of each factor.
@@ -149,19 +153,20 @@ fn check_factors<T: Copy>(
     lies: [Lie; 2],
     init: usize,
     [m, n, k]: [usize; 3],
+    [rows, columns]: [usize; 2],
     random: &impl Fn(&mut Random) -> T,
     values: [&dyn Fn(T) -> f64; 2],
 ) {
     let float = elem.0.is_float();
     let mut rng = Random(m as u32 * 31 + n as u32 * 7 + k as u32);
     let (sa, size_a) = strides(lies[0], m, k);
-    let (sb, size_b) = strides(lies[1], k, n);
+    let (sb, size_b) = strides(lies[1], k, columns);
     let a: Vec<T> = (0..size_a).map(|_| random(&mut rng)).collect();
     let b: Vec<T> = (0..size_b).map(|_| random(&mut rng)).collect();
-    let ldc = n + 1;
+    let ldc = columns + 1;
     let word = |rng: &mut Random| if float { rng.float().to_bits() } else { rng.next() };
-    let old: Vec<u32> = (0..m * ldc + 1).map(|_| word(&mut rng)).collect();
-    let bias: Vec<u32> = (0..n).map(|_| word(&mut rng)).collect();
+    let old: Vec<u32> = (0..rows * ldc + 1).map(|_| word(&mut rng)).collect();
+    let bias: Vec<u32> = (0..columns).map(|_| word(&mut rng)).collect();
     let mut c = old.clone();
     let words = scratch_bytes(target, Some(n), Some(k)).div_ceil(8);
     let mut scratch = vec![u64::MAX; words + GUARD];
@@ -184,8 +189,10 @@ fn check_factors<T: Copy>(
     assert_eq!(beyond, None, "{m}x{n}x{k} {lies:?} on {}: writes beyond its scratch memory", target.isa.name());
     for at in 0..c.len() {
         let (i, j) = (at / ldc, at % ldc);
-        let want = if i >= m || j >= n {
+        let want = if i >= rows || j >= columns {
             old[at]
+        } else if i >= m || j >= n {
+            continue;
         } else {
             let scaled = (f32::from_bits(old[at]) * f32::from_bits(bias[j])).to_bits();
             let start = [None, Some(old[at]), Some(bias[j]), Some(scaled)][init];
@@ -218,16 +225,17 @@ fn reference(fma: bool, float: bool, start: Option<u32>, k: usize, pair: impl Fn
 }
 
 /// Products of known extents in every layout of the factors; of extents that vary, where they have bounds.
-fn check_known(shapes: &[[usize; 3]], most: [Option<i64>; 3]) {
+fn check_known(shapes: &[[usize; 3]], most: [Option<i64>; 3], padded: bool) {
     for target in runnable() {
         for lies in LIES.iter().flat_map(|&a| LIES.map(|b| [a, b])) {
             for (&shape, init) in shapes.iter().zip([0, 1, 2, 3].into_iter().cycle()) {
                 let [m, n, k] = shape;
-                let (a, b) = (strides(lies[0], m, k).0, strides(lies[1], k, n).0);
+                let room = if padded { [most[0], most[1]].map(|most| most.unwrap() as usize) } else { [m, n] };
+                let (a, b) = (strides(lies[0], m, k).0, strides(lies[1], k, room[1]).0);
                 let elem = (Elem::F32, true);
                 let known = Some([m, n, k, a[0], a[1], b[0], b[1]]);
-                let image = load(&module(target, [elem, elem], lies, init, known, most));
-                check_shape(&image, target, elem, lies, init, shape, &|r| r.float(), &|x: f32| f64::from(x));
+                let image = load(&module(target, [elem, elem], lies, init, known, most, padded));
+                check_shape(&image, target, elem, lies, init, shape, room, &|r| r.float(), &|x: f32| f64::from(x));
             }
         }
     }
@@ -239,6 +247,7 @@ fn small_products_in_every_layout() {
     check_known(
         &[[6, 16, 8], [64, 64, 64], [7, 16, 5], [8, 32, 3], [13, 64, 256], [9, 64, 1], [11, 32, 70], [16, 64, 33]],
         [None; 3],
+        false,
     );
 }
 
@@ -246,7 +255,17 @@ fn small_products_in_every_layout() {
 #[test]
 fn blocks_of_which_the_last_is_shorter() {
     let shapes = [[64, 32, 40], [64, 32, 39], [63, 32, 40], [1, 32, 40], [64, 5, 40], [64, 32, 0], [0, 32, 40]];
-    check_known(&shapes, [Some(64), Some(32), Some(40)]);
+    check_known(&shapes, [Some(64), Some(32), Some(40)], false);
+}
+
+/// The same with memory for the largest, which are done in place too: last panels that are and are not whole, and steps that vary.
+#[test]
+fn blocks_with_room_for_the_largest() {
+    let shapes = [[64, 32, 40], [64, 32, 39], [63, 32, 40], [1, 32, 40], [64, 5, 40], [64, 32, 0], [0, 32, 40]];
+    for most_rows in [64, 66, 72] {
+        check_known(&shapes, [Some(most_rows), Some(32), Some(40)], true);
+    }
+    check_known(&[[17, 64, 33], [64, 64, 1], [9, 33, 5], [8, 31, 64]], [Some(64); 3], true);
 }
 
 /// Few rows in groups that are and are not whole, columns and steps with and without a rest; and blocks without edges.
@@ -255,6 +274,7 @@ fn what_is_known_of_extents_is_left_out() {
     check_known(
         &[[1, 64, 16], [1, 1056, 300], [2, 33, 40], [3, 2080, 8], [4, 1024, 7], [5, 544, 256], [16, 64, 264]],
         [None; 3],
+        false,
     );
     check_known(
         &[
@@ -273,6 +293,7 @@ fn what_is_known_of_extents_is_left_out() {
             [1, 4100, 9],
         ],
         [None; 3],
+        false,
     );
 }
 
@@ -326,7 +347,8 @@ fn micro_kernel_keeps_its_sums_in_registers() {
     for isa in [Isa::Avx2, Isa::Avx512, Isa::Neon] {
         let target = Target::of(isa);
         let assembly =
-            compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0, None, [None; 3])).unwrap();
+            compile_assembly(&module(target, [(Elem::F32, true); 2], [Lie::Rows; 2], 0, None, [None; 3], false))
+                .unwrap();
         let lines = function_lines(&assembly, &kernel::name(super::words::Step::One(Elem::F32)));
         let multiplications = lines.iter().filter(|l| l.starts_with("vfmadd") || l.starts_with("fmla")).count();
         // Those of the main loop, and one step in the rest.

@@ -18,6 +18,8 @@ struct Matrix {
     operand: gemm::Operand,
     batch_stride: Value,
     part: Option<Part>,
+    /// Whether it has memory for all rows and columns of its tile, valid or not.
+    padded: bool,
 }
 
 /// What a matrix is a part of, where that is a parameter of the kernel.
@@ -29,6 +31,21 @@ struct Part {
     depth: Value,
     /// Row and column of the matrix's first element in the tensor, transposed with it.
     first: [Value; 2],
+}
+
+/// Where a product goes.
+pub(super) struct Place {
+    pub out: Access,
+    pub init: Init,
+    /// Whether both have memory for all rows and columns of the tile, valid or not.
+    pub padded: bool,
+}
+
+impl Place {
+    fn of(out: Access, init: Init) -> Place {
+        let padded = out.whole_slot().is_some() && !matches!(init, Init::Bias(_));
+        Place { out, init, padded }
+    }
 }
 
 /// Extents of a product.
@@ -52,7 +69,7 @@ pub(super) fn lower_to<'f>(
     b: &mut Builder<'_>,
     state: &mut BlockState<'f>,
     op: &'f Op,
-    place: Option<(Access, Init)>,
+    place: Option<Place>,
 ) {
     let (left, right) = if op.kind == OpKind::MatmulAcc { (1, 2) } else { (0, 1) };
     let (x, y) = (op.operands[left], op.operands[right]);
@@ -65,17 +82,17 @@ pub(super) fn lower_to<'f>(
     let (Some(x), Some(y)) = (matrix(l, b, state, x, turn_x), matrix(l, b, state, y, turn_y)) else {
         return l.unsupported(op.loc, "a matrix that is not known here");
     };
-    let Some((out, init)) = place.or_else(|| result(l, b, state, op)) else {
+    let Some(place) = place.or_else(|| result(l, b, state, op)) else {
         return l.unsupported(op.loc, "an accumulator that is not known here");
     };
     l.trace.note(op.loc, StepKind::Product);
     cost::add_dot(l, &[&l.tile_type(op.result()).valid[..], &[inner_x]].concat());
     let scratch = take_scratch(l, b, op, inner_x);
     let zero = b.index(0);
-    if out.strides.len() == 2 {
-        emit(l, b, zero, &extents, &x, &y, &out, init, scratch.base);
+    if place.out.strides.len() == 2 {
+        emit(l, b, zero, &extents, &x, &y, &place, scratch.base);
     } else {
-        b.for_each(zero, extents.batches, 1, |b, batch| emit(l, b, batch, &extents, &x, &y, &out, init, scratch.base));
+        b.for_each(zero, extents.batches, 1, |b, batch| emit(l, b, batch, &extents, &x, &y, &place, scratch.base));
     }
     l.release(&scratch);
 }
@@ -115,10 +132,10 @@ fn emit(
     extents: &Extents,
     x: &Matrix,
     y: &Matrix,
-    out: &Access,
-    init: Init,
+    place: &Place,
     scratch: Value,
 ) {
+    let Place { out, init, padded } = place;
     let rank = out.strides.len();
     let offset = if rank == 3 { b.mul(batch, out.strides[0]) } else { b.index(0) };
     let c = b.addr(out.base, stored(out.dtype), offset);
@@ -127,17 +144,18 @@ fn emit(
         n: extents.n,
         k: extents.k,
         most: extents.most,
+        padded: *padded && y.padded,
         a: in_batch(b, x, batch),
         b: in_batch(b, y, batch),
         panels: None,
         c,
         c_stride: out.strides[rank - 2],
-        init,
+        init: *init,
         scratch,
     };
     let turned = b.as_const(out.strides[rank - 1]) != Some(1);
     let product = if turned {
-        Gemm { c_stride: out.strides[rank - 1], ..product.turned() }
+        Gemm { c_stride: out.strides[rank - 1], padded: *padded && x.padded, ..product.turned() }
     } else {
         Gemm { panels: panels(l, b, &product, y), ..product }
     };
@@ -185,7 +203,7 @@ fn matrix<'f>(
     if transposed {
         std::mem::swap(&mut row_stride, &mut col_stride);
     }
-    let part = part(l, &access, transposed);
+    let (part, padded) = (part(l, &access, transposed), access.whole_slot().is_some());
     let operand = gemm::Operand {
         ptr: access.base,
         elem: stored(access.dtype),
@@ -193,27 +211,24 @@ fn matrix<'f>(
         row_stride,
         col_stride,
     };
-    Some(Matrix { operand, batch_stride: if rank == 3 { access.strides[0] } else { b.index(0) }, part })
+    Some(Matrix { operand, batch_stride: if rank == 3 { access.strides[0] } else { b.index(0) }, part, padded })
 }
 
 /// The slot of the result, and what the product is added to.
-fn result<'f>(
-    l: &mut Lowering<'f>,
-    b: &mut Builder<'_>,
-    state: &mut BlockState<'f>,
-    op: &'f Op,
-) -> Option<(Access, Init)> {
+fn result<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut BlockState<'f>, op: &'f Op) -> Option<Place> {
     let init = match op.kind {
-        OpKind::MatmulAcc => return own_copy(l, b, state, op.operands[0], op).map(|access| (access, Init::Accumulate)),
+        OpKind::MatmulAcc => {
+            return own_copy(l, b, state, op.operands[0], op).map(|out| Place::of(out, Init::Accumulate));
+        }
         OpKind::MatmulBias => Init::Bias(row(l, b, state, op.operands[2])?),
         _ => Init::Zero,
     };
     if let Some(out) = destination(l, b, state, op) {
-        return Some((out, init));
+        return Some(Place::of(out, init));
     }
     let out = l.take_slot_for(b, op.result(), op.loc);
     l.define(state, op.result(), Tile::Memory(out.clone()));
-    Some((out, init))
+    Some(Place::of(out, init))
 }
 
 /// The part of a tensor that the product is only made for: it is written there at once, and the store that would do so is skipped. Nothing

@@ -6,7 +6,7 @@
 use super::access::Access;
 use super::block::BlockState;
 use super::context::{Lowering, Tile};
-use super::dot;
+use super::dot::{self, Place};
 use super::movement::own_copy;
 use super::trace::Reason;
 use crate::codegen::host::gemm::Init;
@@ -35,7 +35,8 @@ pub(super) fn lower<'f>(l: &mut Lowering<'f>, b: &mut Builder<'_>, state: &mut B
         l.lower_op(b, state, &state.block.ops[between]);
     }
     state.position = own;
-    dot::lower_to(l, b, state, product, Some((out, Init::Scaled(factors.base))));
+    let padded = out.has_all_rows() && factors.has_all_rows();
+    dot::lower_to(l, b, state, product, Some(Place { out, init: Init::Scaled(factors.base), padded }));
     state.skip.extend(own + 1..=position);
     true
 }

@@ -40,11 +40,11 @@ fn check_blocks<T: Copy>(
     for &target in targets {
         for lies in LIES.iter().flat_map(|&a| LIES.map(|b| [a, b])) {
             for &init in inits {
-                let image = load(&module(target, [elem; 2], lies, init, None, [None; 3]));
+                let image = load(&module(target, [elem; 2], lies, init, None, [None; 3], false));
                 for shape in BLOCKS {
-                    random
-                        .iter()
-                        .for_each(|random| check_shape(&image, target, elem, lies, init, shape, random, &value));
+                    random.iter().for_each(|random| {
+                        check_shape(&image, target, elem, lies, init, shape, [shape[0], shape[1]], random, &value)
+                    });
                 }
             }
         }
@@ -104,12 +104,29 @@ fn integers_of_both_signs() {
     let values: [&dyn Fn(u8) -> f64; 2] = [&|x| f64::from(x), &|x| f64::from(x as i8)];
     for target in runnable() {
         for (elems, values) in [([false, true], values), ([true, false], [values[1], values[0]])] {
-            let image =
-                load(&module(target, elems.map(|signed| (Elem::I8, signed)), [Lie::Rows; 2], 0, None, [None; 3]));
+            let image = load(&module(
+                target,
+                elems.map(|signed| (Elem::I8, signed)),
+                [Lie::Rows; 2],
+                0,
+                None,
+                [None; 3],
+                false,
+            ));
             for random in [&bits as &dyn Fn(&mut Random) -> u32, &|_| 0x80, &|_| 0xff] {
                 for shape in BLOCKS {
                     let byte = |r: &mut Random| random(r) as u8;
-                    check_factors(&image, target, (Elem::I8, true), [Lie::Rows; 2], 0, shape, &byte, values);
+                    check_factors(
+                        &image,
+                        target,
+                        (Elem::I8, true),
+                        [Lie::Rows; 2],
+                        0,
+                        shape,
+                        [shape[0], shape[1]],
+                        &byte,
+                        values,
+                    );
                 }
             }
         }
@@ -123,7 +140,7 @@ fn micro_kernels_keep_their_sums_in_registers() {
         let integers = if target.byte_quads { Step::Quad { raised: true } } else { Step::Pair(Elem::I32) };
         let cases = [(Elem::I8, integers), (Elem::BF16, Step::Pair(Elem::F32))];
         for (elem, step) in cases.into_iter().filter(|case| case.0 == Elem::I8 || target.bf16_pairs) {
-            let module = module(target, [(elem, true); 2], [Lie::Rows; 2], 0, None, [None; 3]);
+            let module = module(target, [(elem, true); 2], [Lie::Rows; 2], 0, None, [None; 3], false);
             let assembly = compile_assembly(&module).unwrap();
             let lines = function_lines(&assembly, &kernel::name(step));
             let steps = kernel::STEPS as usize + 1;
@@ -146,11 +163,13 @@ fn known_extents() {
             for [m, n, k] in [[48, 64, 512], [48, 70, 263], [24, 544, 25], [50, 64, 1], [5, 40, 9], [9, 64, 41]] {
                 let (a, b) = (strides(lies[0], m, k).0, strides(lies[1], k, n).0);
                 let known = Some([m, n, k, a[0], a[1], b[0], b[1]]);
-                let image = |elem| load(&module(target, [elem; 2], lies, 0, known, [None; 3]));
+                let image = |elem| load(&module(target, [elem; 2], lies, 0, known, [None; 3], false));
                 let (float, int) = ((Elem::BF16, true), (Elem::I8, true));
                 let random = |r: &mut Random| bf16::from_f32(r.float());
-                check_shape(&image(float), target, float, lies, 0, [m, n, k], &random, &|x| x.to_f64());
-                check_shape(&image(int), target, int, lies, 0, [m, n, k], &|r| r.next() as i8, &|x| f64::from(x));
+                check_shape(&image(float), target, float, lies, 0, [m, n, k], [m, n], &random, &|x| x.to_f64());
+                check_shape(&image(int), target, int, lies, 0, [m, n, k], [m, n], &|r| r.next() as i8, &|x| {
+                    f64::from(x)
+                });
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 
 /// Packs the block that `p` = source, strides, rows, depth and destination describe.
 pub(super) fn pack(b: &mut Builder<'_>, kind: Kind, p: &[Value], range: &[Value]) -> Range {
-    let mr = b.target().mr as i64;
+    let mr = kind.mr as i64;
     let (zero, mr_value) = (b.index(0), b.index(mr));
     let words = kind.packing.words(b, p[4]);
     let padded = padded(b, words);
@@ -30,7 +30,7 @@ fn with(b: &mut Builder<'_>, range: &[Value], words: Value) -> Range {
 
 /// Rows of A are contiguous (or strided): each chunk of W words of a row is one vector.
 fn rows_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -> Range {
-    let (mr, lanes) = (b.target().mr as i64, b.lanes() as i64);
+    let (mr, lanes) = (kind.mr as i64, b.lanes() as i64);
     let (zero, mr_value, elements) = (b.index(0), b.index(mr), b.index(kind.packing.elements()));
     let rows = (0..mr)
         .map(|r| {
@@ -73,7 +73,7 @@ fn strided(b: &mut Builder<'_>, kind: Kind, panel: &Panel, row: Value, step: Val
 
 /// Columns of A are contiguous: squares of W x W words are transposed.
 fn columns_of(b: &mut Builder<'_>, kind: Kind, panel: &Panel, range: &[Value]) -> Range {
-    let (mr, lanes) = (b.target().mr, b.lanes());
+    let (mr, lanes) = (kind.mr, b.lanes());
     let reach = b.index(mr.next_multiple_of(lanes) as i64);
     let available = b.sub(panel.count, panel.first);
     let inside = b.cmp(Cmp::Ge, available, reach);
@@ -142,12 +142,12 @@ fn last_word(b: &mut Builder<'_>, kind: Kind, panel: &Panel, rest: Value, range:
     let (zero, one, lanes) = (b.index(0), b.index(1), b.index(b.lanes() as i64));
     let (step, word) = (b.sub(panel.depth, rest), kind.packing.whole_words(b, panel.depth));
     let (final_step, lane) = (b.sub(panel.depth, one), b.urem(word, lanes));
-    let (chunk, mr) = (b.sub(word, lane), b.index(b.target().mr as i64));
+    let (chunk, mr) = (b.sub(word, lane), b.index(kind.mr as i64));
     let start = b.mul(chunk, mr);
     let start = b.add(start, lane);
     let missing = if kind.a.elem.is_float() { 0x8000 } else { 0 };
     let mut range = range.to_vec();
-    for r in 0..b.target().mr as i64 {
+    for r in 0..kind.mr as i64 {
         let row = clamped(b, panel, r);
         let parts: Vec<Value> = (0..kind.packing.elements() - 1)
             .map(|i| {

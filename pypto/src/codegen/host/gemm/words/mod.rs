@@ -222,7 +222,8 @@ type Range = Vec<Value>;
 
 /// Packs a block of A; `args` = source, strides, rows, depth, where to. Gives the smallest exponent of bf16.
 pub(super) fn pack_a(b: &mut Builder<'_>, kind: Kind, args: &[Value; 6]) -> Option<Value> {
-    let name = format!("gemm_pack_a_{}_{}", kind.packing.name(), kind.a.name());
+    let of = kind.of_panels(b.target());
+    let name = format!("gemm_pack_a_{}_{}{of}", kind.packing.name(), kind.a.name());
     helper(b, kind, &name, args, |b, p, range| left::pack(b, kind, p, &range))
 }
 

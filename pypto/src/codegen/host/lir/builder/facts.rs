@@ -28,6 +28,18 @@ impl Builder<'_> {
         low >= 0 && (is_below || self.levels.iter().any(|level| level.facts.below.contains(&(index, extent))))
     }
 
+    /// Whether an index is known to be above 0.
+    pub fn is_positive(&self, value: Value) -> bool {
+        self.range(value).0 > 0
+            || match self.definition(value) {
+                Some((Op::Bin(Bin::Min), &[a, b])) => self.is_positive(a) && self.is_positive(b),
+                Some((Op::Bin(Bin::Sub), &[a, b])) => {
+                    self.levels.iter().any(|level| level.facts.below.contains(&(b, a)))
+                }
+                _ => false,
+            }
+    }
+
     /// Least and greatest that an index can be, as far as known.
     fn range(&self, value: Value) -> (i64, i64) {
         let all = self.as_const(value).map_or((i64::MIN, i64::MAX), |value| (value, value));
@@ -184,6 +196,19 @@ mod tests {
             b.for_each(start, ten, 1, |b, i| assert!(!b.is_inside(i, ten)));
             b.for_each(ten, n, 1, |b, i| assert!(b.is_inside(i, n)));
             assert!(b.is_inside(nine, ten) && !b.is_inside(ten, ten));
+        });
+    }
+
+    #[test]
+    fn what_is_left_of_a_loop_is_positive() {
+        kernel(|b| {
+            let (n, zero, ten) = (b.arg_i64(1), b.index(0), b.index(10));
+            assert!(b.is_positive(ten) && !b.is_positive(zero) && !b.is_positive(n));
+            b.for_each(zero, n, 10, |b, i| {
+                let (left, before) = (b.sub(n, i), b.sub(i, n));
+                let (block, least) = (b.min(left, ten), b.min(left, zero));
+                assert!(b.is_positive(left) && b.is_positive(block) && !b.is_positive(before) && !b.is_positive(least));
+            });
         });
     }
 
