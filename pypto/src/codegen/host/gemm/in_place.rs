@@ -115,16 +115,7 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, i
     if b.is_positive(p.k) {
         return call_product(b, kind, p, small, init);
     }
-    let zero = b.index(0);
-    let empty = b.cmp(Cmp::Eq, p.k, zero);
-    let fill = |b: &mut Builder<'_>| {
-        super::fill(b, kind, p, init);
-        Vec::new()
-    };
-    b.if_else(empty, fill, |b| {
-        call_product(b, kind, p, small, init);
-        Vec::new()
-    });
+    super::if_steps(b, p.k, |b| call_product(b, kind, p, small, init), |b| super::fill(b, kind, p, init));
 }
 
 fn call_product(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, init: Init) {

@@ -60,7 +60,7 @@ fn call_with(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let panel_rows = tile.panel_rows;
     let rows = if height < panel_rows { format!("_{height}") } else { String::new() };
-    let of = if panel_rows == b.target().mr { String::new() } else { format!("_of_{panel_rows}") };
+    let of = super::of_panels(panel_rows, b.target());
     let name = name(step) + &rows + &of + if tile.ahead.is_some() { "_ahead" } else { "" };
     b.call(&name, &types, &[], &args, |b, p| {
         let (depth, factors, subnormal, ahead) = (p[0], None, None, p.get(8).copied());

@@ -165,8 +165,13 @@ struct Kind {
 impl Kind {
     /// The part of a function's name that tells panels that are not the target's usual ones.
     fn of_panels(self, target: Target) -> String {
-        if self.mr == target.mr { String::new() } else { format!("_of_{}", self.mr) }
+        of_panels(self.mr, target)
     }
+}
+
+/// The same for panels of that many rows.
+fn of_panels(rows: usize, target: Target) -> String {
+    if rows == target.mr { String::new() } else { format!("_of_{rows}") }
 }
 
 /// Writes the product. Where its extents vary and the largest would be done in place, as in a loop over blocks of which the last may be
@@ -339,14 +344,24 @@ fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     if kind.known.whole_depth {
         return product(b, kind, p);
     }
+    if_steps(b, p.k, |b| product(b, kind, p), |b| kernel::fill(b, kind.acc, p));
+}
+
+/// A product where it has steps, and what there is without any.
+fn if_steps(
+    b: &mut Builder<'_>,
+    steps: Value,
+    product: impl FnOnce(&mut Builder<'_>),
+    fill: impl FnOnce(&mut Builder<'_>),
+) {
     let zero = b.index(0);
-    let empty = b.cmp(Cmp::Eq, p.k, zero);
+    let empty = b.cmp(Cmp::Eq, steps, zero);
     let fill = |b: &mut Builder<'_>| {
-        kernel::fill(b, kind.acc, p);
+        fill(b);
         Vec::new()
     };
     b.if_else(empty, fill, |b| {
-        product(b, kind, p);
+        product(b);
         Vec::new()
     });
 }

@@ -98,26 +98,21 @@ pub(super) fn pack_a(
     if kind.packing != Packing::One {
         return words::pack_a(b, kind, &args);
     }
-    b.call(
-        &format!("gemm_pack_a_{}{}", kind.a.name(), kind.of_panels(b.target())),
-        &[P, I, I, I, I, P],
-        &[],
-        &args,
-        |b, p| {
-            let mr = kind.mr as i64;
-            let (zero, padded) = (b.index(0), padded(b, p[4]));
-            b.for_each(zero, p[3], mr, |b, i| {
-                let offset = b.mul(i, padded);
-                let out = b.addr(p[5], kind.acc, offset);
-                let panel = Panel { source: p[0], strides: [p[1], p[2]], first: i, count: p[3], depth: p[4], out };
-                match kind.a.order {
-                    Order::Columns => a_columns(b, kind, &panel),
-                    _ => a_rows(b, kind, &panel),
-                }
-            });
-            Vec::new()
-        },
-    );
+    let name = format!("gemm_pack_a_{}{}", kind.a.name(), kind.of_panels(b.target()));
+    b.call(&name, &[P, I, I, I, I, P], &[], &args, |b, p| {
+        let mr = kind.mr as i64;
+        let (zero, padded) = (b.index(0), padded(b, p[4]));
+        b.for_each(zero, p[3], mr, |b, i| {
+            let offset = b.mul(i, padded);
+            let out = b.addr(p[5], kind.acc, offset);
+            let panel = Panel { source: p[0], strides: [p[1], p[2]], first: i, count: p[3], depth: p[4], out };
+            match kind.a.order {
+                Order::Columns => a_columns(b, kind, &panel),
+                _ => a_rows(b, kind, &panel),
+            }
+        });
+        Vec::new()
+    });
     None
 }
 
