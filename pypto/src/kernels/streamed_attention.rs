@@ -25,7 +25,7 @@ use crate::prelude::*;
 /// assert_eq!([0, 1, 2].map(|query| o.get([0, 0, query, 0])), [1.0, 1.5, 2.0]);
 /// # Ok::<(), pypto::Error>(())
 /// ```
-#[pypto::jit(meta(BQ = 64, BK = 64, CAUSAL = 0))]
+#[pypto::jit(meta(BQ = 32, BK = 128, CAUSAL = 0))]
 pub fn attention<T: Element>(
     #[shape(dyn B, H, dyn S, D)] q: &Tensor<T, 4>,
     #[shape(dyn B, G, dyn L, D)] k: &Tensor<T, 4>,
@@ -58,14 +58,16 @@ pub fn attention<T: Element>(
             let scores = scaled_scores(queries, keys, scale);
             (maxima, sums, acc) = attend_to_all(maxima, sums, acc, scores, values);
         }
-        for j in range(whole, end, BK) {
-            let valid = BK.min(length - j);
-            let keys = k.at(b).at(g).tile([j, 0], [BK, D]).set_valid([valid, D]);
-            let values = v.at(b).at(g).tile([j, 0], [BK, D]).set_valid([valid, D]);
+        // Of the keys that only some queries see, short blocks waste less.
+        let size = if CAUSAL == 1 { BK.min(BQ) } else { BK };
+        for j in range(whole, end, size) {
+            let valid = size.min(length - j);
+            let keys = k.at(b).at(g).tile([j, 0], [size, D]).set_valid([valid, D]);
+            let values = v.at(b).at(g).tile([j, 0], [size, D]).set_valid([valid, D]);
             let mut scores = scaled_scores(queries, keys, scale);
             if CAUSAL == 1 {
                 let query = Tile::<i32>::iota([BQ, 1], 0, position as i32);
-                let key = Tile::<i32>::iota([1, BK], 1, j as i32);
+                let key = Tile::<i32>::iota([1, size], 1, j as i32);
                 scores = select(query.ge(key), scores, f32::MIN);
             }
             (maxima, sums, acc) = attend(maxima, sums, acc, scores, values);

@@ -33,8 +33,16 @@ const LOG: [f32; 9] = [
 /// e^x, at most 1 ULP. 0 for -inf, +inf from 88.72284 on; results below the normal range are rounded once.
 #[inline(always)]
 pub fn exp<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
-    // Outside these bounds the result is 0 or infinite anyway; inside, the exponent fits the scaling below. NaN passes.
-    let x = clamp(m, x, -104.0, 89.0);
+    // From this bound on the result is infinite anyway; below it, the exponent fits the scaling. NaN passes.
+    let x = at_most(m, x, 89.0);
+    exp_at_most_one(m, x)
+}
+
+/// e^x for x at most 0, or NaN: the same bits without looking for large x.
+#[inline(always)]
+pub fn exp_at_most_one<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
+    // Up to this bound the result is 0 anyway.
+    let x = at_least(m, x, -104.0);
     let (mantissa, exponent) = exp_parts(m, x);
     scale(m, mantissa, exponent)
 }
@@ -140,9 +148,22 @@ fn power_of_two<B: MathBuilder>(m: &mut B, n: B::I) -> B::F {
 
 #[inline(always)]
 pub(super) fn clamp<B: MathBuilder>(m: &mut B, x: B::F, low: f32, high: f32) -> B::F {
-    let (low, high) = (m.f(low), m.f(high));
+    let x = at_least(m, x, low);
+    at_most(m, x, high)
+}
+
+/// The larger of x and `low`; NaN passes.
+#[inline(always)]
+fn at_least<B: MathBuilder>(m: &mut B, x: B::F, low: f32) -> B::F {
+    let low = m.f(low);
     let below = m.lt(x, low);
-    let x = m.select(below, low, x);
+    m.select(below, low, x)
+}
+
+/// The smaller of x and `high`; NaN passes.
+#[inline(always)]
+fn at_most<B: MathBuilder>(m: &mut B, x: B::F, high: f32) -> B::F {
+    let high = m.f(high);
     let above = m.lt(high, x);
     m.select(above, high, x)
 }

@@ -17,7 +17,7 @@ mod trigonometric;
 #[cfg(test)]
 mod tests;
 
-pub use exponential::{exp, exp2, expm1, log, log1p, log2};
+pub use exponential::{exp, exp_at_most_one, exp2, expm1, log, log1p, log2};
 pub use hyperbolic::{erf, sigmoid, tanh};
 pub use power::pow;
 pub use scalar::ScalarMath;

@@ -13,6 +13,7 @@ use super::group::{Group, is_narrow};
 use super::plan::{Plan, plan};
 use super::row_group::RowGroup;
 use super::row_stages::{self, Parts, Stages};
+use super::sign;
 use super::turned::{self, Needs, TurnedGroup};
 use crate::codegen::host::lir::{Builder, Reduce, Value};
 use crate::ir::{Block, DType, Extent, Op, TileType, ValueId};
@@ -160,7 +161,8 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
                 let result = if op.kind.class() == Class::Cast { cast_target(op, ty.dtype) } else { ty.dtype };
                 // A result of uniform operands is uniform over the columns too.
                 let narrow = args.iter().all(|&a| self.nodes[a].narrow);
-                self.push(NodeKind::Apply { op, dtype, args, site }, result, narrow)
+                let at_most_zero = op.kind == OpKind::Exp && sign::is_at_most_zero(b, &self.nodes, args[0]);
+                self.push(NodeKind::Apply { op, dtype, args, site, at_most_zero }, result, narrow)
             }
         }
     }

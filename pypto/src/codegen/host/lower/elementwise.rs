@@ -11,13 +11,15 @@ use crate::ir::{DType, Op};
 use crate::ops::OpKind;
 use crate::ops::math::MathFn;
 
-/// What an operation that can fail needs to report it.
+/// What is known of an operation beside its operands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Check {
-    /// The failure site.
+pub(super) struct Known {
+    /// The failure site, for operations that can fail.
     pub site: u32,
     /// The lanes that count; `None` for all.
     pub active: Option<Value>,
+    /// Whether the first operand is at most 0, or NaN.
+    pub at_most_zero: bool,
 }
 
 /// Whether the operation on that type can fail, and so needs a site.
@@ -34,7 +36,7 @@ pub(super) fn failure(kind: OpKind) -> &'static str {
 }
 
 /// The result of the operation. `dtype` is the element type of the operands (of the last operand for `select`).
-pub(super) fn apply(b: &mut Builder<'_>, op: &Op, dtype: DType, args: &[Value], check: Check) -> Option<Value> {
+pub(super) fn apply(b: &mut Builder<'_>, op: &Op, dtype: DType, args: &[Value], known: Known) -> Option<Value> {
     use OpKind as K;
     Some(match (op.kind, args) {
         (K::Cast, &[x]) => cast(b, x, dtype, cast_target(op, dtype), op.attrs.round()),
@@ -45,10 +47,14 @@ pub(super) fn apply(b: &mut Builder<'_>, op: &Op, dtype: DType, args: &[Value], 
         (K::Or, &[x, y]) => b.or(x, y),
         (K::Xor, &[x, y]) => b.xor(x, y),
         (K::Not, &[x]) => b.not(x),
+        (K::Exp, &[x]) if known.at_most_zero => {
+            let value = b.exp_at_most_one(x);
+            round_to(b, value, dtype)
+        }
         (_, &[x]) if dtype.is_float() => float_unary(b, op.kind, dtype, x)?,
         (_, &[x, y]) if dtype.is_float() => float_binary(b, op.kind, dtype, x, y)?,
         (_, &[x]) => integer_unary(b, op.kind, x)?,
-        (_, &[x, y]) => integer_binary(b, op.kind, dtype, x, y, check)?,
+        (_, &[x, y]) => integer_binary(b, op.kind, dtype, x, y, known)?,
         _ => return None,
     })
 }
@@ -157,7 +163,7 @@ fn integer_unary(b: &mut Builder<'_>, kind: OpKind, x: Value) -> Option<Value> {
     }
 }
 
-fn integer_binary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value, y: Value, check: Check) -> Option<Value> {
+fn integer_binary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value, y: Value, known: Known) -> Option<Value> {
     use OpKind as K;
     let unsigned = dtype.is_unsigned_integer();
     debug_assert_eq!(b.elem(x), computing(dtype));
@@ -172,8 +178,8 @@ fn integer_binary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value, y: 
         K::Shl => b.shl(x, y),
         K::Shr if unsigned => b.lshr(x, y),
         K::Shr => b.ashr(x, y),
-        K::Div => b.checked_div(if unsigned { Bin::Udiv } else { Bin::Sdiv }, x, y, check.active, check.site),
-        K::Rem => b.checked_div(if unsigned { Bin::Urem } else { Bin::Srem }, x, y, check.active, check.site),
+        K::Div => b.checked_div(if unsigned { Bin::Udiv } else { Bin::Sdiv }, x, y, known.active, known.site),
+        K::Rem => b.checked_div(if unsigned { Bin::Urem } else { Bin::Srem }, x, y, known.active, known.site),
         _ => return None,
     })
 }

@@ -20,8 +20,9 @@ pub(super) enum NodeKind<'f> {
     Memory(Access),
     /// `start + index` along a dimension of the tile; the last one counts columns.
     Iota { axis: usize, start: Value },
-    /// An elementwise operation on operands of that element type; a site where it can fail.
-    Apply { op: &'f Op, dtype: DType, args: Vec<NodeId>, site: Option<u32> },
+    /// An elementwise operation on operands of that element type; a site where it can fail; whether its first operand is known to be at
+    /// most 0, or NaN.
+    Apply { op: &'f Op, dtype: DType, args: Vec<NodeId>, site: Option<u32>, at_most_zero: bool },
     /// `arg` inside the extents, `value` outside.
     Fillpad { arg: NodeId, value: NodeId, inside: Vec<Value> },
     /// All columns of `arg` combined; there are `columns`.

@@ -36,6 +36,7 @@ mod row_group;
 mod row_stages;
 mod scalars;
 mod scratch;
+mod sign;
 mod trace;
 mod turned;
 mod uses;

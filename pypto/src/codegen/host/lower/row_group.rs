@@ -6,7 +6,7 @@ use super::access::{Access, Cursor, Memory, Row, computing};
 use super::ahead;
 use super::column_reduce;
 use super::columns::column_loop;
-use super::elementwise::{self, Check};
+use super::elementwise::{self, Known};
 use super::graph::{Node, NodeId, NodeKind, Sink};
 use super::plan::{Plan, Segment};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Reduce, Type, Value};
@@ -317,10 +317,10 @@ impl RowGroup<'_> {
                 Some(row) => iota_at(b, row.index, *start),
                 None => *start,
             },
-            NodeKind::Apply { op, dtype, args, site } => {
+            NodeKind::Apply { op, dtype, args, site, at_most_zero } => {
                 let args: Vec<Value> = args.iter().map(|&a| self.narrow(b, state, a)).collect();
-                let check = Check { site: site.unwrap_or(0), active: None };
-                elementwise::apply(b, op, *dtype, &args, check).unwrap_or_else(|| zero(b, node, false))
+                let known = Known { site: site.unwrap_or(0), active: None, at_most_zero: *at_most_zero };
+                elementwise::apply(b, op, *dtype, &args, known).unwrap_or_else(|| zero(b, node, false))
             }
             NodeKind::Fillpad { arg, value, inside } => {
                 let (arg, value) = (self.narrow(b, state, *arg), self.narrow(b, state, *value));
@@ -381,10 +381,10 @@ impl RowGroup<'_> {
                 Some(row) => iota_at(b, row.index, *start),
                 None => column_numbers(b, lanes.at.column, *start),
             },
-            NodeKind::Apply { op, dtype, args, site } => {
+            NodeKind::Apply { op, dtype, args, site, at_most_zero } => {
                 let args: Vec<Value> = args.iter().map(|&a| self.wide(b, state, lanes, a)).collect();
-                let check = Check { site: site.unwrap_or(0), active: lanes.at.mask };
-                elementwise::apply(b, op, *dtype, &args, check).unwrap_or_else(|| zero(b, node, true))
+                let known = Known { site: site.unwrap_or(0), active: lanes.at.mask, at_most_zero: *at_most_zero };
+                elementwise::apply(b, op, *dtype, &args, known).unwrap_or_else(|| zero(b, node, true))
             }
             NodeKind::Fillpad { arg, value, inside } => {
                 let (arg, value) = (self.wide(b, state, lanes, *arg), self.wide(b, state, lanes, *value));

@@ -3,7 +3,7 @@
 use super::access::{computing, from_stored, stored, to_stored};
 use super::context::{Bound, Lowering, Tile};
 use super::cost;
-use super::elementwise::{self, Check, can_fail, failure};
+use super::elementwise::{self, Known, can_fail, failure};
 use super::kernel::Site;
 use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
 use crate::ir::report::assertion_text;
@@ -29,7 +29,8 @@ pub(super) fn lower(l: &mut Lowering<'_>, b: &mut Builder<'_>, op: &Op) {
     let typed = if op.kind == OpKind::Select { 1 } else { 0 };
     let from = op.operands.get(typed).and_then(|&o| l.function.ty(o).dtype()).unwrap_or(dtype);
     let site = if can_fail(op.kind, from) { l.site(op.loc, failure(op.kind)) } else { 0 };
-    match elementwise::apply(b, op, from, &args, Check { site, active: None }) {
+    let known = Known { site, active: None, at_most_zero: false };
+    match elementwise::apply(b, op, from, &args, known) {
         Some(value) => l.bind_scalar(result, value),
         None => l.unsupported(op.loc, format!("`{}` on scalars of {from}", op.kind.name())),
     }

@@ -133,6 +133,12 @@ impl<'m> Builder<'m> {
         (!elem.is_float()).then(|| super::fold::signed(elem, bits))
     }
 
+    /// The value of an f32 constant.
+    pub fn as_float(&self, value: Value) -> Option<f32> {
+        let bits = self.function.constant(value)?;
+        (self.ty(value) == Type::F32).then(|| f32::from_bits(bits as u32))
+    }
+
     /// How a value was computed, where that was in a block that is still open.
     pub fn definition(&self, value: Value) -> Option<(&Op, &[Value])> {
         let made = self.levels.iter().rev().flat_map(|level| level.insts.iter().rev());

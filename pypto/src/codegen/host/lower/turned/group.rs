@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::super::access::{Access, Cursor, Row, computing};
-use super::super::elementwise::{self, Check};
+use super::super::elementwise::{self, Known};
 use super::super::graph::{Node, NodeId, NodeKind, Sink};
 use super::super::plan::{Plan, Segment};
 use super::super::row_group::{column_numbers, iota_at};
@@ -273,10 +273,10 @@ impl TurnedGroup<'_> {
             NodeKind::Memory(access) => column_of(access).load(b, &self.cursor(lanes, &[])),
             NodeKind::Iota { axis: 0, start } => column_numbers(b, lanes.first, *start),
             NodeKind::Iota { start, .. } => *start,
-            NodeKind::Apply { op, dtype, args, site } => {
+            NodeKind::Apply { op, dtype, args, site, at_most_zero } => {
                 let args: Vec<Value> = args.iter().map(|&a| self.narrow(b, lanes, a)).collect();
-                let check = Check { site: site.unwrap_or(0), active: lanes.mask };
-                elementwise::apply(b, op, *dtype, &args, check).unwrap_or_else(|| nothing(b, node))
+                let known = Known { site: site.unwrap_or(0), active: lanes.mask, at_most_zero: *at_most_zero };
+                elementwise::apply(b, op, *dtype, &args, known).unwrap_or_else(|| nothing(b, node))
             }
             NodeKind::Fillpad { arg, .. } => self.narrow(b, lanes, *arg),
             _ => nothing(b, node),
@@ -307,10 +307,10 @@ impl TurnedGroup<'_> {
             (_, NodeKind::Memory(access)) => self.element(b, lanes, access, column),
             (_, NodeKind::Iota { axis: 0, start }) => column_numbers(b, lanes.first, *start),
             (_, NodeKind::Iota { start, .. }) => iota_at(b, column, *start),
-            (_, NodeKind::Apply { op, dtype, args, site }) => {
+            (_, NodeKind::Apply { op, dtype, args, site, at_most_zero }) => {
                 let args: Vec<Value> = args.iter().map(|&a| self.wide(b, lanes, known, level, column, a)).collect();
-                let check = Check { site: site.unwrap_or(0), active: lanes.mask };
-                elementwise::apply(b, op, *dtype, &args, check).unwrap_or_else(|| nothing(b, node))
+                let known = Known { site: site.unwrap_or(0), active: lanes.mask, at_most_zero: *at_most_zero };
+                elementwise::apply(b, op, *dtype, &args, known).unwrap_or_else(|| nothing(b, node))
             }
             (_, NodeKind::Fillpad { arg, .. }) => self.wide(b, lanes, known, level, column, *arg),
             _ => nothing(b, node),
