@@ -1,7 +1,9 @@
-//! Products of blocks that are packed: the loops around the micro-kernel.
+//! Products of blocks: the loops around the micro-kernel. The right factor is packed, and the left one where it is not read in place.
 
+use super::kernel::{self, Left};
+use super::lines::{self, Lines};
 use super::{
-    Block, Kind, NC, NC_ONCE, Problem, a_offset, b_offset, block, element, kernel, mc, one, pack, panels, words,
+    Block, Kind, NC, NC_ONCE, Problem, a_offset, b_offset, block, edges, element, mc, one, pack, panels, words,
 };
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Value};
 
@@ -31,17 +33,45 @@ pub(super) fn emit(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
                 let (limit, left) = (b.index(mc(kind.mr)), b.sub(p.m, i0));
                 let rows = b.min(left, limit);
                 let source = element(b, kind.a.elem, p.a, p.a_strides, i0, block.k0);
-                let range_a = pack::pack_a(b, kind, source, p.a_strides, rows, block.depth, packed_a);
+                let (left, range_a) = left_block(b, kind, p, source, [rows, block.depth], packed_a);
                 let subnormal = words::may_be_subnormal(b, range_a, range_b);
                 let unit = one(b);
                 let c = element(b, kind.acc, p.c, [p.c_stride, unit], i0, j0);
                 let init = element(b, kind.acc, block.init, [block.init_stride, unit], i0, j0);
-                let tiles = Tiles { kind, p, block: &block, right, packed_a, c, init, subnormal, rows, columns };
+                let tiles = Tiles { kind, p, block: &block, right, left, c, init, subnormal, rows, columns };
                 tiles.emit(b);
             });
         });
         Vec::new()
     });
+}
+
+/// A block of A.
+enum LeftBlock {
+    /// In panels, packed here.
+    Packed(Value),
+    InPlace(Lines),
+}
+
+/// A block of A of so many rows and steps; and what is known of its exponents.
+fn left_block(
+    b: &mut Builder<'_>,
+    kind: Kind,
+    p: &Problem,
+    source: Value,
+    [rows, depth]: [Value; 2],
+    packed: Value,
+) -> (LeftBlock, Option<Value>) {
+    if !lines::fits(kind) {
+        let range = pack::pack_a(b, kind, source, p.a_strides, rows, depth, packed);
+        return (LeftBlock::Packed(packed), range);
+    }
+    let (a, stride) = (source, p.a_strides[0]);
+    let lines = match kind.known.rest_rows {
+        Some(_) => Lines { a, stride, rest: None },
+        None => Lines::with_rest(b, [a, stride, rows, depth], kind.mr as i64, packed),
+    };
+    (LeftBlock::InPlace(lines), None)
 }
 
 /// A block of B in panels, packed here unless the call has it; and what is known of its exponents.
@@ -74,13 +104,13 @@ fn right_block(
     (source.block(b, block.k0, j0, place), None)
 }
 
-/// The tiles of one packed block.
+/// The tiles of one block.
 struct Tiles<'a> {
     kind: Kind,
     p: &'a Problem,
     block: &'a Block,
     right: panels::Place,
-    packed_a: Value,
+    left: LeftBlock,
     c: Value,
     init: Value,
     /// As in [`kernel::Tile`].
@@ -113,13 +143,24 @@ impl Tiles<'_> {
     /// The tile from row i and column j on.
     fn at(&self, b: &mut Builder<'_>, i: Value, j: Value) -> kernel::Tile {
         let (kind, block) = (self.kind, self.block);
-        let padded = pack::padded(b, block.steps);
-        let (row, column, unit) = (b.mul(i, padded), b.mul(j, self.right.for_column), one(b));
+        let (a, left) = match &self.left {
+            LeftBlock::Packed(packed) => {
+                let padded = pack::padded(b, block.steps);
+                let row = b.mul(i, padded);
+                (b.addr(*packed, kind.acc, row), Left::Panels(kind.mr))
+            }
+            LeftBlock::InPlace(lines) => {
+                let (a, stride) = lines.panel(b, i);
+                (a, Left::Rows(stride))
+            }
+        };
+        let (column, unit) = (b.mul(j, self.right.for_column), one(b));
         kernel::Tile {
             depth: block.steps,
-            panel_rows: kind.mr,
-            a: b.addr(self.packed_a, kind.acc, row),
+            left,
+            a,
             b: b.addr(self.right.start, kind.acc, column),
+            b_stride: None,
             c: element(b, kind.acc, self.c, [self.p.c_stride, unit], i, j),
             c_stride: self.p.c_stride,
             init: element(b, kind.acc, self.init, [block.init_stride, unit], i, j),
@@ -160,7 +201,7 @@ impl Tiles<'_> {
                 Vec::new()
             },
             |b| {
-                kernel::edge(b, self.kind, tile, self.p.scratch, rows, columns);
+                edges::edge(b, self.kind, tile, self.p.scratch, rows, columns);
                 Vec::new()
             },
         );

@@ -4,7 +4,7 @@
 //! the sums keep their order; packing B would write and read every element once more.
 
 use super::pack::{Layout, Order};
-use super::{Block, KC, Kind, Problem, block, element, kernel};
+use super::{Block, KC, Kind, Problem, block, edges, element, kernel};
 use crate::codegen::host::lir::{Builder, Cmp, Type, Value};
 
 /// Most rows that are done this way: their sums stay in registers.
@@ -193,5 +193,5 @@ fn finish(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &S
     let (zero, one) = (b.index(0), b.index(1));
     let c = element(b, kind.acc, p.c, [p.c_stride, one], row, strip.first);
     let init = element(b, kind.acc, block.init, [block.init_stride, one], row, strip.first);
-    kernel::merge(b, kind.acc, [c, init], zero, total, block.adds, strip.mask);
+    edges::merge(b, kind.acc, [c, init], zero, total, block.adds, strip.mask);
 }

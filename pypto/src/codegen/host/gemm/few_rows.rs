@@ -2,7 +2,7 @@
 //! that fit L1. Packing B would cost about as much as the multiplications.
 
 use super::words::Packing;
-use super::{Block, Kind, Problem, b_offset, block, kernel};
+use super::{Block, Kind, Problem, b_offset, block, edges, kernel};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Tail, Type, Value};
 
@@ -101,7 +101,7 @@ fn merge(b: &mut Builder<'_>, kind: Kind, p: &Problem, block: &Block, strip: &St
     let c = super::element(b, kind.acc, p.c, [p.c_stride, one], row, strip.j0);
     let init = super::element(b, kind.acc, block.init, [block.init_stride, one], row, strip.j0);
     let sums = strip.sums_of(b, kind, row);
-    kernel::merge_row(b, kind, c, init, sums, block.adds, strip.columns);
+    edges::merge_row(b, kind, c, init, sums, block.adds, strip.columns);
 }
 
 /// All steps of the block, for all rows before the next ones, so that what was loaded of B is still in L1.

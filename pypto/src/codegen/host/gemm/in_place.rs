@@ -5,15 +5,13 @@
 //! read in place too where its rows are contiguous, and packed otherwise. Rows are split so evenly that no panel reaches over the edge;
 //! where extents vary, panels do, and memory must have room for that.
 
-use super::kernel::{self, Tile};
+use super::kernel::{self, Left, Tile};
+use super::lines::{self, Lines};
 use super::pack::{self, Order};
-use super::words::Step;
 use super::{Gemm, Init, KC, Kind, Problem};
 use crate::codegen::host::cpu::Target;
-use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
+use crate::codegen::host::lir::{Builder, Elem, Type, Value};
 
-/// Steps of the inner dimension that are written out.
-const STEPS: i64 = kernel::STEPS;
 /// Elements of a factor that stay in the nearest caches while it is read again and again.
 const RESIDENT: i64 = 16 << 10;
 /// Rows at a distance that is a multiple of this many bytes fall on too few sets of a cache.
@@ -88,13 +86,10 @@ fn is_spread(b: &Builder<'_>, stride: Value) -> bool {
     b.as_const(stride).is_some_and(|stride| stride.saturating_mul(4) % SAME_SETS != 0)
 }
 
-/// Rows of A whose addresses stay in registers, where each has one of its own.
-const LINES: i64 = 8;
-
 /// Rows of a panel: MR, or as many as there are addresses for.
 fn panel_rows(target: Target, order: Order) -> i64 {
     let mr = target.mr as i64;
-    if order == Order::Rows { mr.min(LINES) } else { mr }
+    if order == Order::Rows { mr.min(lines::MOST as i64) } else { mr }
 }
 
 /// The heights of the row panels: as many of `mr` as possible, and the rest in panels that are at least half as high.
@@ -155,12 +150,12 @@ fn call_product(b: &mut Builder<'_>, kind: Kind, p: &Problem, small: Small, init
 fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
     let (depth, nr) = (p[0], b.target().nr() as i64);
     let columns = small.columns.map_or(p[13], |columns| b.index(columns));
-    let (mut base_b, mut stride_b) = (p[3], p[4]);
+    let (mut base_b, mut stride_b) = (p[3], Some(p[4]));
     if small.packs_b {
         let offset = b.index(super::b_offset(b.target()));
         base_b = b.addr(p[11], Elem::F32, offset);
         pack::pack_b(b, kind, p[3], [p[4], p[5]], depth, columns, base_b);
-        stride_b = b.index(nr);
+        stride_b = None;
     }
     let panels = RowPanels::of(b, kind, small.rows, p);
     let zero = b.index(0);
@@ -175,13 +170,14 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
             });
             let (c_stride, init_stride, adds) = (p[7], p[9], p[10]);
             let factors = p.get(14).map(|&factors| b.addr(factors, Elem::F32, j));
+            let left = if panels.order == Order::Rows { Left::Rows(a_stride) } else { Left::Columns(a_stride) };
             let (subnormal, ahead) = (None, None);
-            let panel_rows = height as usize;
             let tile = Tile {
                 depth,
-                panel_rows,
+                left,
                 a,
                 b: right,
+                b_stride: stride_b,
                 c,
                 c_stride,
                 init,
@@ -191,7 +187,7 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
                 subnormal,
                 ahead,
             };
-            call(b, kind.a.order(), height as usize, &tile, [a_stride, stride_b]);
+            kernel::call(b, kind, height as usize, &tile);
         });
     });
 }
@@ -200,27 +196,21 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
 struct RowPanels {
     order: Order,
     rows: Rows,
-    a: Value,
-    stride: Value,
-    rest: Option<Rest>,
-}
-
-/// The last panel, if it is not whole: copies of the lines of A.
-struct Rest {
-    rows: Value,
-    /// The first row.
-    first: Value,
-    a: Value,
-    stride: Value,
+    lines: Lines,
 }
 
 impl RowPanels {
     fn of(b: &mut Builder<'_>, kind: Kind, rows: Rows, p: &[Value]) -> RowPanels {
-        let rest = match rows {
-            Rows::Known(_) => None,
-            Rows::Varying { height } => Some(copy_rest(b, height, p)),
+        let (depth, a, stride, count) = (p[0], p[1], p[2], p[12]);
+        let lines = match rows {
+            Rows::Known(_) => Lines { a, stride, rest: None },
+            Rows::Varying { height } => {
+                let offset = b.index(super::a_offset(b.target()));
+                let copies = b.addr(p[11], Elem::F32, offset);
+                Lines::with_rest(b, [a, stride, count, depth], height, copies)
+            }
         };
-        RowPanels { order: kind.a.order(), rows, a: p[1], stride: p[2], rest }
+        RowPanels { order: kind.a.order(), rows, lines }
     }
 
     /// The body gets height, first row, and first element and distance of the lines of A.
@@ -232,109 +222,15 @@ impl RowPanels {
         let mut first = 0;
         for (count, height) in panels {
             let start = b.index(first);
-            let end = self.rest.as_ref().map_or_else(|| b.index(first + count * height), |rest| rest.rows);
+            let end = self.lines.rest.as_ref().map_or_else(|| b.index(first + count * height), |rest| rest.rows);
             b.for_each(start, end, height, |b, i| {
-                let along = if self.order == Order::Rows { b.mul(i, self.stride) } else { i };
-                let a = b.addr(self.a, Elem::F32, along);
-                let Some(rest) = &self.rest else { return body(b, height, i, a, self.stride) };
-                let is_rest = b.cmp(Cmp::Eq, i, rest.first);
-                let (a, stride) = (b.select(is_rest, rest.a, a), b.select(is_rest, rest.stride, self.stride));
+                let (a, stride) = match self.order {
+                    Order::Columns => (b.addr(self.lines.a, Elem::F32, i), self.lines.stride),
+                    Order::Rows | Order::Strided => self.lines.panel(b, i),
+                };
                 body(b, height, i, a, stride);
             });
             first += count * height;
         }
     }
-}
-
-/// Copies the lines of A that fill no whole panel to the scratch memory, and the last one as often as it takes to make them one. Where
-/// there are none, `first` is no row of a panel.
-fn copy_rest(b: &mut Builder<'_>, height: i64, p: &[Value]) -> Rest {
-    let (depth, a, stride, rows) = (p[0], p[1], p[2], p[12]);
-    let (offset, zero, one) = (b.index(super::a_offset(b.target())), b.index(0), b.index(1));
-    let to = b.addr(p[11], Elem::F32, offset);
-    let (tall, distance) = (b.index(height), b.index(KC));
-    let rest = b.urem(rows, tall);
-    let (first, last) = (b.sub(rows, rest), b.sub(rows, one));
-    let some = b.cmp(Cmp::Lt, zero, rest);
-    let copies = b.select(some, tall, zero);
-    b.for_each(zero, copies, 1, |b, line| {
-        let row = b.add(first, line);
-        let row = b.min(row, last);
-        let (from_row, to_row) = (b.mul(row, stride), b.mul(line, distance));
-        let (from, to) = (b.addr(a, Elem::F32, from_row), b.addr(to, Elem::F32, to_row));
-        b.lanes_loop(zero, depth, 1, &[vec![]], |b, k, tail, _| {
-            let value = b.load_vec(Elem::F32, from, k, None, tail.mask());
-            b.store_vec(value, to, k, None, tail.mask());
-            vec![]
-        });
-    });
-    Rest { rows, first, a: to, stride: distance }
-}
-
-/// The micro-kernel of that height on factors where they lie; `strides` are the distances of the lines of A and of the rows of B.
-fn call(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: [Value; 2]) {
-    let mut args = vec![
-        tile.depth,
-        tile.a,
-        strides[0],
-        tile.b,
-        strides[1],
-        tile.c,
-        tile.c_stride,
-        tile.init,
-        tile.init_stride,
-        tile.adds,
-    ];
-    args.extend(tile.factors);
-    let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
-    let scaled = if tile.factors.is_some() { "_scaled" } else { "" };
-    let name = format!("gemm_kernel_{}_{height}{scaled}", if order == Order::Rows { "rows" } else { "columns" });
-    b.call(&name, &types, &[], &args, |b, p| {
-        let (depth, a, right, factors) = (p[0], p[1], p[3], p.get(10).copied());
-        let [c, c_stride, init, init_stride, adds] = [p[5], p[6], p[7], p[8], p[9]];
-        let (panel_rows, subnormal, ahead) = (height, None, None);
-        let tile =
-            Tile { depth, panel_rows, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
-        body(b, order, height, &tile, [p[2], p[4]]);
-        Vec::new()
-    });
-}
-
-fn body(b: &mut Builder<'_>, order: Order, height: usize, tile: &Tile, strides: [Value; 2]) {
-    let zeros = vec![b.constant(Type::Vector(Elem::F32), 0); height * b.target().nr_vectors];
-    let (zero, one, steps) = (b.index(0), b.index(1), b.index(STEPS));
-    let rest = b.urem(tile.depth, steps);
-    let whole = b.sub(tile.depth, rest);
-    let lines: Vec<Value> = (0..height as i64)
-        .map(|r| {
-            let r = b.index(r);
-            let offset = if order == Order::Rows { b.mul(r, strides[0]) } else { r };
-            b.addr(tile.a, Elem::F32, offset)
-        })
-        .collect();
-    let step = |b: &mut Builder<'_>, k: Value, count: i64, sums: &[Value]| {
-        let mut sums = sums.to_vec();
-        let [mut a_at, mut row] = [strides[0], strides[1]].map(|stride| b.mul(k, stride));
-        for s in 0..count {
-            if s > 0 {
-                a_at = b.add(a_at, strides[0]);
-                row = b.add(row, strides[1]);
-            }
-            let source = b.addr(tile.b, Elem::F32, row);
-            kernel::update(b, Step::One(Elem::F32), &mut sums, source, |b, r| {
-                if order == Order::Rows {
-                    let s = b.index(s);
-                    let at = b.add(k, s);
-                    return b.load_splat(Elem::F32, lines[r], at);
-                }
-                let column = b.addr(tile.a, Elem::F32, a_at);
-                let at = b.index(r as i64);
-                b.load_splat(Elem::F32, column, at)
-            });
-        }
-        sums
-    };
-    let sums = b.for_loop(zero, whole, steps, &zeros, |b, k, sums| step(b, k, STEPS, sums));
-    let sums = b.for_loop(whole, tile.depth, one, &sums, |b, k, sums| step(b, k, 1, sums));
-    kernel::finish(b, Elem::F32, tile, &sums);
 }

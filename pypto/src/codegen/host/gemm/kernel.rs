@@ -1,9 +1,10 @@
-//! The micro-kernel: MR x NR results in registers, one helper function per module and accumulator type.
+//! The micro-kernel: MR x NR results in registers, one helper function per module, accumulator type, and way that the factors lie.
 //!
 //! Packed A is a sequence of chunks of W steps: [chunk][row][W], so that packing copies whole vectors; packed B is [step][NR].
 
+use super::Kind;
 use super::words::Step;
-use super::{Kind, Problem};
+use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 
 /// Steps that are written out. LLVM's scheduler moves all loads of longer stretches to their front, and spills what they load.
@@ -12,13 +13,53 @@ pub(super) const STEPS: i64 = 2;
 /// Elements that a step fetches of what comes after, where panels are not packed shortly before: a cache line for the steps written out.
 pub(super) const FETCHED: i64 = 64 / 4 / STEPS;
 
+/// How the left factor lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Left {
+    /// Packed, in panels of so many rows.
+    Panels(usize),
+    /// Rows at this distance, whose steps are neighbours.
+    Rows(Value),
+    /// Columns at this distance, whose rows are neighbours.
+    Columns(Value),
+}
+
+impl Left {
+    pub(super) fn stride(self) -> Option<Value> {
+        match self {
+            Left::Panels(_) => None,
+            Left::Rows(stride) | Left::Columns(stride) => Some(stride),
+        }
+    }
+
+    /// The same at another distance.
+    pub(super) fn at_distance(self, stride: Option<Value>) -> Left {
+        match (self, stride) {
+            (Left::Rows(_), Some(stride)) => Left::Rows(stride),
+            (Left::Columns(_), Some(stride)) => Left::Columns(stride),
+            (left, _) => left,
+        }
+    }
+
+    /// The part of a function's name that says so.
+    pub(super) fn name(self, target: Target) -> String {
+        match self {
+            Left::Panels(rows) => super::of_panels(rows, target),
+            Left::Rows(_) => "_rows".to_string(),
+            Left::Columns(_) => "_columns".to_string(),
+        }
+    }
+}
+
 /// Operands of one call.
+#[derive(Clone, Copy)]
 pub(super) struct Tile {
     pub depth: Value,
-    /// Rows of the panels of A.
-    pub panel_rows: usize,
+    pub left: Left,
     pub a: Value,
     pub b: Value,
+    /// Distance of the rows of B; `None` where it is packed.
+    pub b_stride: Option<Value>,
     pub c: Value,
     pub c_stride: Value,
     pub init: Value,
@@ -56,18 +97,34 @@ pub(super) fn call(b: &mut Builder<'_>, kind: Kind, height: usize, tile: &Tile) 
 
 fn call_with(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
     let mut args = vec![tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
-    args.extend(tile.ahead);
+    let optional = [tile.left.stride(), tile.b_stride, tile.factors, tile.ahead];
+    args.extend(optional.iter().flatten());
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
-    let panel_rows = tile.panel_rows;
-    let rows = if height < panel_rows { format!("_{height}") } else { String::new() };
-    let of = super::of_panels(panel_rows, b.target());
-    let name = name(step) + &rows + &of + if tile.ahead.is_some() { "_ahead" } else { "" };
+    let rows = if height == b.target().mr { String::new() } else { format!("_{height}") };
+    let suffixes = [(tile.b_stride, "_apart"), (tile.factors, "_scaled"), (tile.ahead, "_ahead")];
+    let suffixes: String = suffixes.iter().filter(|(value, _)| value.is_some()).map(|(_, suffix)| *suffix).collect();
+    let name = name(step) + &tile.left.name(b.target()) + &rows + &suffixes;
     b.call(&name, &types, &[], &args, |b, p| {
-        let (depth, factors, subnormal, ahead) = (p[0], None, None, p.get(8).copied());
+        let mut given = p[8..].iter().copied();
+        let [left_stride, b_stride, factors, ahead] = optional.map(|value| value.and_then(|_| given.next()));
+        let (depth, left, subnormal) = (p[0], tile.left.at_distance(left_stride), None);
         let [a, right, c, c_stride] = [p[1], p[2], p[3], p[4]];
         let [init, init_stride, adds] = [p[5], p[6], p[7]];
-        let tile =
-            Tile { depth, panel_rows, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
+        let tile = Tile {
+            depth,
+            left,
+            a,
+            b: right,
+            b_stride,
+            c,
+            c_stride,
+            init,
+            init_stride,
+            adds,
+            factors,
+            subnormal,
+            ahead,
+        };
         body(b, step, height, &tile);
         Vec::new()
     });
@@ -83,9 +140,7 @@ pub(super) fn mul_add(b: &mut Builder<'_>, acc: Elem, x: Value, y: Value, sum: V
 }
 
 fn body(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
-    let (acc, word) = (step.acc(), step.word());
-    let target = b.target();
-    let lanes = target.lanes as i64;
+    let acc = step.acc();
     // The result is needed after a few hundred cycles, which hides its way from the outer caches.
     for row in 0..height {
         let bytes = b.index((row * acc.bytes()) as i64);
@@ -93,25 +148,33 @@ fn body(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
         b.prefetch(tile.c, offset);
     }
     let (tile, first) = first_sums(b, step, height, tile);
+    let sums = match tile.left {
+        Left::Panels(rows) => in_panels(b, step, rows, &tile, &first),
+        Left::Rows(_) | Left::Columns(_) => in_place(b, step, height, &tile, &first),
+    };
+    finish(b, acc, &tile, &sums);
+}
+
+/// All steps with packed factors.
+fn in_panels(b: &mut Builder<'_>, step: Step, panel_rows: usize, tile: &Tile, first: &[Value]) -> Vec<Value> {
+    let (word, target) = (step.word(), b.target());
+    let (lanes, nr) = (target.lanes as i64, target.nr() as i64);
     let (zero, one, chunk) = (b.index(0), b.index(1), b.index(lanes));
     let rest = b.urem(tile.depth, chunk);
     let whole = b.sub(tile.depth, rest);
     let count = step.written_out().min(lanes);
     let written_out = b.index(count);
-    let sums = b.for_loop(zero, whole, chunk, &first, |b, k, sums| {
-        let (a, bp) = chunk_at(b, word, &tile, k);
+    let sums = b.for_loop(zero, whole, chunk, first, |b, k, sums| {
+        let (a, bp) = chunk_at(b, word, panel_rows, tile, k);
         b.for_loop(zero, chunk, written_out, sums, |b, first, sums| {
-            let nr = b.index(target.nr() as i64);
-            let (a, row) = (b.addr(a, word, first), b.mul(first, nr));
+            let nr_value = b.index(nr);
+            let (a, row) = (b.addr(a, word, first), b.mul(first, nr_value));
             let bp = b.addr(bp, word, row);
-            if let Some(ahead) = tile.ahead {
-                let (at, bytes) = (b.add(k, first), b.index(FETCHED * 4));
-                let offset = b.mul(at, bytes);
-                b.prefetch(ahead, offset);
-            }
+            let at = b.add(k, first);
+            fetch_ahead(b, tile, at);
             let mut sums = sums.to_vec();
             for next in 0..count {
-                let row = b.index(next * target.nr() as i64);
+                let row = b.index(next * nr);
                 let bp = b.addr(bp, word, row);
                 update(b, step, &mut sums, bp, |b, r| {
                     let at = b.index(r as i64 * lanes + next);
@@ -121,9 +184,9 @@ fn body(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
             sums
         })
     });
-    let (a, bp) = chunk_at(b, word, &tile, whole);
-    let sums = b.for_loop(zero, rest, one, &sums, |b, k, sums| {
-        let nr = b.index(target.nr() as i64);
+    let (a, bp) = chunk_at(b, word, panel_rows, tile, whole);
+    b.for_loop(zero, rest, one, &sums, |b, k, sums| {
+        let nr = b.index(nr);
         let row = b.mul(k, nr);
         let bp = b.addr(bp, word, row);
         let mut sums = sums.to_vec();
@@ -133,8 +196,74 @@ fn body(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
             b.load_splat(word, a, at)
         });
         sums
+    })
+}
+
+/// All steps with a left factor where it lies.
+fn in_place(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile, first: &[Value]) -> Vec<Value> {
+    let (zero, one, steps) = (b.index(0), b.index(1), b.index(STEPS));
+    let rest = b.urem(tile.depth, steps);
+    let whole = b.sub(tile.depth, rest);
+    let lines: Vec<Value> = match tile.left {
+        Left::Rows(stride) => (0..height as i64)
+            .map(|r| {
+                let r = b.index(r);
+                let offset = b.mul(r, stride);
+                b.addr(tile.a, step.word(), offset)
+            })
+            .collect(),
+        Left::Columns(_) | Left::Panels(_) => Vec::new(),
+    };
+    let sums = b.for_loop(zero, whole, steps, first, |b, k, sums| {
+        fetch_ahead(b, tile, k);
+        steps_in_place(b, step, tile, &lines, [k, steps], sums)
     });
-    finish(b, acc, &tile, &sums);
+    b.for_loop(whole, tile.depth, one, &sums, |b, k, sums| steps_in_place(b, step, tile, &lines, [k, one], sums))
+}
+
+/// Some steps from k on.
+fn steps_in_place(
+    b: &mut Builder<'_>,
+    step: Step,
+    tile: &Tile,
+    lines: &[Value],
+    [k, count]: [Value; 2],
+    sums: &[Value],
+) -> Vec<Value> {
+    let (word, nr) = (step.word(), b.index(b.target().nr() as i64));
+    let b_stride = tile.b_stride.unwrap_or(nr);
+    let mut sums = sums.to_vec();
+    let mut row = b.mul(k, b_stride);
+    let column_stride = tile.left.stride().filter(|_| lines.is_empty());
+    let mut column = column_stride.map(|stride| b.mul(k, stride));
+    for s in 0..b.as_const(count).unwrap_or(1) {
+        if s > 0 {
+            row = b.add(row, b_stride);
+            column = column.zip(column_stride).map(|(column, stride)| b.add(column, stride));
+        }
+        let source = b.addr(tile.b, word, row);
+        update(b, step, &mut sums, source, |b, r| match column {
+            Some(column) => {
+                let (column, at) = (b.addr(tile.a, word, column), b.index(r as i64));
+                b.load_splat(word, column, at)
+            }
+            None => {
+                let s = b.index(s);
+                let at = b.add(k, s);
+                b.load_splat(word, lines[r], at)
+            }
+        });
+    }
+    sums
+}
+
+/// Fetches what belongs to the steps from k on.
+fn fetch_ahead(b: &mut Builder<'_>, tile: &Tile, k: Value) {
+    if let Some(ahead) = tile.ahead {
+        let bytes = b.index(FETCHED * 4);
+        let offset = b.mul(k, bytes);
+        b.prefetch(ahead, offset);
+    }
 }
 
 /// What the sums begin with: zeros, or the first row of the panel of B, after which the steps follow.
@@ -154,15 +283,15 @@ fn first_sums(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) -> (T
 }
 
 /// Where step k, the first of a chunk, lies in packed A and B.
-fn chunk_at(b: &mut Builder<'_>, word: Elem, tile: &Tile, k: Value) -> (Value, Value) {
+fn chunk_at(b: &mut Builder<'_>, word: Elem, panel_rows: usize, tile: &Tile, k: Value) -> (Value, Value) {
     let target = b.target();
-    let (mr, nr) = (b.index(tile.panel_rows as i64), b.index(target.nr() as i64));
+    let (mr, nr) = (b.index(panel_rows as i64), b.index(target.nr() as i64));
     let (a, row) = (b.mul(k, mr), b.mul(k, nr));
     (b.addr(tile.a, word, a), b.addr(tile.b, word, row))
 }
 
 /// One step: the row of B times each row's element of A.
-pub(super) fn update(
+fn update(
     b: &mut Builder<'_>,
     step: Step,
     sums: &mut [Value],
@@ -187,7 +316,7 @@ pub(super) fn update(
 }
 
 /// Adds the initial values where there are some, and stores.
-pub(super) fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]) {
+fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]) {
     let target = b.target();
     let vectors = target.nr_vectors;
     let zero = b.index(0);
@@ -226,104 +355,4 @@ fn factors(b: &mut Builder<'_>, acc: Elem, tile: &Tile) -> Vec<Value> {
         b.load(Type::Vector(acc), base, at)
     };
     (0..target.nr_vectors).zip(tile.factors.into_iter().cycle()).map(load).collect()
-}
-
-/// A tile that reaches over the edge: computed into the scratch tile, of which the valid part is merged into C.
-pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value, rows: Value, columns: Value) {
-    let acc = kind.acc;
-    let mut args = vec![
-        tile.depth,
-        tile.a,
-        tile.b,
-        tile.c,
-        tile.c_stride,
-        tile.init,
-        tile.init_stride,
-        tile.adds,
-        scratch,
-        rows,
-        columns,
-    ];
-    // Panels that are fetched ahead are of f32, pairs are not.
-    let (subnormal, ahead) = (tile.subnormal, tile.ahead);
-    args.extend(subnormal.or(ahead));
-    let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
-    let whole = if kind.known.whole_columns { "_n" } else { "" };
-    let (of, suffix) = (kind.of_panels(b.target()), if ahead.is_some() { "_ahead" } else { "" });
-    b.call(&format!("gemm_edge_{}{whole}{of}{suffix}", Step::of(kind).name()), &types, &[], &args, |b, p| {
-        let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(kind.mr as i64));
-        let (depth, a, right) = (p[0], p[1], p[2]);
-        let (subnormal, ahead) = (subnormal.map(|_| p[11]), ahead.map(|_| p[11]));
-        let (c, c_stride, init_stride, adds) = (p[8], nr, zero, zero);
-        let (factors, init) = (None, c);
-        let panel_rows = kind.mr;
-        let tile =
-            Tile { depth, panel_rows, a, b: right, c, c_stride, init, init_stride, adds, factors, subnormal, ahead };
-        call(b, kind, kind.mr, &tile);
-        let rows = b.min(p[9], mr);
-        let columns = b.min(p[10], nr);
-        let stride = [p[4], p[6], nr];
-        b.for_each(zero, rows, 1, |b, i| {
-            let offsets = stride.map(|s| b.mul(i, s));
-            let [c, init, sums] = [(p[3], 0), (p[5], 1), (p[8], 2)].map(|(base, s)| b.addr(base, acc, offsets[s]));
-            merge_row(b, kind, c, init, sums, p[7], columns);
-        });
-        Vec::new()
-    });
-}
-
-/// `c[j] = init[j] + sums[j]`, or `sums[j]` alone.
-pub(super) fn merge_row(
-    b: &mut Builder<'_>,
-    kind: Kind,
-    c: Value,
-    init: Value,
-    sums: Value,
-    adds: Value,
-    columns: Value,
-) {
-    let zero = b.index(0);
-    super::columns(b, kind, zero, columns, |b, j, tail| {
-        let sum = b.load_vec(kind.acc, sums, j, None, tail.mask());
-        merge(b, kind.acc, [c, init], j, sum, adds, tail.mask());
-    });
-}
-
-/// A vector of [`merge_row`]: element j of C and of the initial value on.
-pub(super) fn merge(
-    b: &mut Builder<'_>,
-    acc: Elem,
-    [c, init]: [Value; 2],
-    j: Value,
-    sum: Value,
-    adds: Value,
-    mask: Option<Value>,
-) {
-    let zero = b.index(0);
-    let adds = b.cmp(Cmp::Ne, adds, zero);
-    let value = b.if_else(
-        adds,
-        |b| {
-            let old = b.load_vec(acc, init, j, None, mask);
-            vec![b.add(old, sum)]
-        },
-        |_| vec![sum],
-    );
-    b.store_vec(value[0], c, j, None, mask);
-}
-
-/// The product over an empty inner dimension: the initial value, or zeros.
-pub(super) fn fill(b: &mut Builder<'_>, acc: Elem, p: &Problem) {
-    let (zero, none) = (b.index(0), b.constant(Type::Vector(acc), 0));
-    let has_init = b.cmp(Cmp::Ne, p.has_init, zero);
-    b.for_each(zero, p.m, 1, |b, i| {
-        let (row, init_row) = (b.mul(i, p.c_stride), b.mul(i, p.init_stride));
-        let (row, init_row) = (b.addr(p.c, acc, row), b.addr(p.init, acc, init_row));
-        let zero = b.index(0);
-        b.lanes_loop(zero, p.n, 1, &[vec![]], |b, j, tail, _| {
-            let value = b.if_else(has_init, |b| vec![b.load_vec(acc, init_row, j, None, tail.mask())], |_| vec![none]);
-            b.store_vec(value[0], row, j, None, tail.mask());
-            vec![]
-        });
-    });
 }

@@ -11,11 +11,13 @@
 //! `c = c + acc`, where the first block stores `acc` or adds it to the initial value.
 
 mod blocked;
+mod edges;
 mod few_dots;
 mod few_rows;
 mod in_place;
 mod kernel;
 mod known;
+mod lines;
 mod pack;
 pub mod panels;
 mod words;
@@ -264,7 +266,7 @@ fn scale_columns(b: &mut Builder<'_>, args: [Value; 5]) {
 fn fill(b: &mut Builder<'_>, kind: Kind, p: &Problem, init: Init) {
     match init {
         Init::Scaled(factors) => scale_columns(b, [p.m, p.n, p.c, p.c_stride, factors]),
-        _ => kernel::fill(b, kind.acc, p),
+        _ => edges::fill(b, kind.acc, p),
     }
 }
 
@@ -344,7 +346,7 @@ fn driver(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     if kind.known.whole_depth {
         return product(b, kind, p);
     }
-    if_steps(b, p.k, |b| product(b, kind, p), |b| kernel::fill(b, kind.acc, p));
+    if_steps(b, p.k, |b| product(b, kind, p), |b| edges::fill(b, kind.acc, p));
 }
 
 /// A product where it has steps, and what there is without any.
