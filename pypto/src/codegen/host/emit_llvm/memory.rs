@@ -4,7 +4,7 @@
 //! intrinsics, which become masked instructions where the CPU has them and guarded scalar ones elsewhere.
 
 use super::Emitter;
-use crate::codegen::host::lir::{Access, Elem, Inst, Type, Value};
+use crate::codegen::host::lir::{Access, CacheLevel, Elem, Inst, Type, Value};
 
 impl Emitter<'_> {
     /// The address of element `index`.
@@ -88,10 +88,14 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn prefetch(&mut self, inst: &Inst) {
+    pub(super) fn prefetch(&mut self, cache: CacheLevel, inst: &Inst) {
+        let locality = match cache {
+            CacheLevel::First => "i32 3",
+            CacheLevel::Second => "i32 2",
+        };
         let (base, index) = (self.name(inst.args[0]), self.name(inst.args[1]));
         let address = self.temp(&format!("getelementptr i8, ptr {base}, i64 {index}"));
-        let args = [format!("ptr {address}"), "i32 0".into(), "i32 3".into(), "i32 1".into()];
+        let args = [format!("ptr {address}"), "i32 0".into(), locality.into(), "i32 1".into()];
         let call = self.intrinsic("void", "llvm.prefetch.p0", &args);
         self.line(&call);
     }

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Changes whenever the text for the same LIR, or the way it is compiled, changes; part of the key of stored objects.
-pub const EMITTER_VERSION: u32 = 10;
+pub const EMITTER_VERSION: u32 = 11;
 
 /// First LLVM that reads `splat (float 1.0)`.
 const SPLAT_CONSTANTS: u32 = 19;
@@ -125,7 +125,7 @@ impl Emitter<'_> {
             Op::Call(name) => self.call(name, inst),
             Op::Load(access) => self.load(*access, inst),
             Op::Store(access) => self.store(*access, inst),
-            Op::Prefetch => self.prefetch(inst),
+            Op::Prefetch(cache) => self.prefetch(*cache, inst),
             Op::Addr(elem) => self.addr(*elem, inst),
             Op::TailMask => self.tail_mask(inst),
             Op::Splat => self.splat(inst),

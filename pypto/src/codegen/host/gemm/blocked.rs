@@ -168,6 +168,8 @@ impl Tiles<'_> {
             adds: block.adds,
             factors: None,
             subnormal: self.subnormal,
+            part: None,
+            copies: None,
             ahead: kind.panels.then(|| panels::ahead(b, kind, self.right, [j, self.columns], i, block.depth)),
         }
     }

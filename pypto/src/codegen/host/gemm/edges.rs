@@ -1,6 +1,6 @@
 //! Results at the edges of a matrix, where a tile has fewer rows or columns, and products without steps.
 
-use super::kernel::{self, Tile};
+use super::kernel::{self, Ahead, Tile};
 use super::words::Step;
 use super::{Kind, Problem};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
@@ -21,11 +21,11 @@ pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value,
         rows,
         columns,
     ];
-    let optional = [tile.left.stride(), tile.subnormal, tile.ahead];
+    let optional = [tile.left.stride(), tile.subnormal, tile.ahead.map(Ahead::value)];
     args.extend(optional.iter().flatten());
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let whole = if kind.known.whole_columns { "_n" } else { "" };
-    let (left, suffix) = (tile.left.name(b.target()), if tile.ahead.is_some() { "_ahead" } else { "" });
+    let (left, suffix) = (tile.left.name(b.target()), tile.ahead.map_or("", Ahead::name));
     b.call(&format!("gemm_edge_{}{whole}{left}{suffix}", Step::of(kind).name()), &types, &[], &args, |b, p| {
         let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(kind.mr as i64));
         let mut given = p[11..].iter().copied();
@@ -33,6 +33,8 @@ pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value,
         let (depth, a, right) = (p[0], p[1], p[2]);
         let (c, c_stride, init_stride, adds) = (p[8], nr, zero, zero);
         let (left, b_stride, factors, init) = (tile.left.at_distance(left_stride), None, None, c);
+        let (part, copies) = (None, None);
+        let ahead = tile.ahead.zip(ahead).map(|(ahead, value)| ahead.with(value));
         let tile = Tile {
             depth,
             left,
@@ -47,6 +49,8 @@ pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value,
             factors,
             subnormal,
             ahead,
+            part,
+            copies,
         };
         kernel::call(b, kind, kind.mr, &tile);
         let rows = b.min(p[9], mr);

@@ -92,13 +92,13 @@ fn panel_rows(target: Target, order: Order) -> i64 {
     if order == Order::Rows { mr.min(lines::MOST as i64) } else { mr }
 }
 
-/// The heights of the row panels: as many of `mr` as possible, and the rest in panels that are at least half as high.
-fn heights(mr: i64, m: i64) -> Vec<(i64, i64)> {
+/// The heights of the row panels: as many of `mr` as possible, and the rest in panels that are at least half as high, if there are others.
+pub(super) fn heights(mr: i64, m: i64) -> Vec<(i64, i64)> {
     let (whole, rest) = (m / mr, m % mr);
     if rest == 0 {
         return vec![(whole, mr)];
     }
-    if 2 * rest > mr {
+    if 2 * rest > mr || whole == 0 {
         return vec![(whole, mr), (1, rest)];
     }
     let both = mr + rest;
@@ -171,7 +171,7 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
             let (c_stride, init_stride, adds) = (p[7], p[9], p[10]);
             let factors = p.get(14).map(|&factors| b.addr(factors, Elem::F32, j));
             let left = if panels.order == Order::Rows { Left::Rows(a_stride) } else { Left::Columns(a_stride) };
-            let (subnormal, ahead) = (None, None);
+            let (subnormal, ahead, part, copies) = (None, None, None, None);
             let tile = Tile {
                 depth,
                 left,
@@ -186,6 +186,8 @@ fn product(b: &mut Builder<'_>, kind: Kind, small: Small, p: &[Value]) {
                 factors,
                 subnormal,
                 ahead,
+                part,
+                copies,
             };
             kernel::call(b, kind, height as usize, &tile);
         });

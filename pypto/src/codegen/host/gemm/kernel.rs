@@ -3,9 +3,10 @@
 //! Packed A is a sequence of chunks of W steps: [chunk][row][W], so that packing copies whole vectors; packed B is [step][NR].
 
 use super::Kind;
+pub(super) use super::tile::{Ahead, Left, Part, Tile};
 use super::words::Step;
 use crate::codegen::host::cpu::Target;
-use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
+use crate::codegen::host::lir::{Builder, CacheLevel, Cmp, Elem, Type, Value};
 
 /// Steps that are written out. LLVM's scheduler moves all loads of longer stretches to their front, and spills what they load.
 pub(super) const STEPS: i64 = 2;
@@ -13,66 +14,8 @@ pub(super) const STEPS: i64 = 2;
 /// Elements that a step fetches of what comes after, where panels are not packed shortly before: a cache line for the steps written out.
 pub(super) const FETCHED: i64 = 64 / 4 / STEPS;
 
-/// How the left factor lies.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Left {
-    /// Packed, in panels of so many rows.
-    Panels(usize),
-    /// Rows at this distance, whose steps are neighbours.
-    Rows(Value),
-    /// Columns at this distance, whose rows are neighbours.
-    Columns(Value),
-}
-
-impl Left {
-    pub(super) fn stride(self) -> Option<Value> {
-        match self {
-            Left::Panels(_) => None,
-            Left::Rows(stride) | Left::Columns(stride) => Some(stride),
-        }
-    }
-
-    /// The same at another distance.
-    pub(super) fn at_distance(self, stride: Option<Value>) -> Left {
-        match (self, stride) {
-            (Left::Rows(_), Some(stride)) => Left::Rows(stride),
-            (Left::Columns(_), Some(stride)) => Left::Columns(stride),
-            (left, _) => left,
-        }
-    }
-
-    /// The part of a function's name that says so.
-    pub(super) fn name(self, target: Target) -> String {
-        match self {
-            Left::Panels(rows) => super::of_panels(rows, target),
-            Left::Rows(_) => "_rows".to_string(),
-            Left::Columns(_) => "_columns".to_string(),
-        }
-    }
-}
-
-/// Operands of one call.
-#[derive(Clone, Copy)]
-pub(super) struct Tile {
-    pub depth: Value,
-    pub left: Left,
-    pub a: Value,
-    pub b: Value,
-    /// Distance of the rows of B; `None` where it is packed.
-    pub b_stride: Option<Value>,
-    pub c: Value,
-    pub c_stride: Value,
-    pub init: Value,
-    pub init_stride: Value,
-    /// 1 when the result is added to the initial value, 0 when it is stored as it is.
-    pub adds: Value,
-    /// A factor for each column, by which the initial value is multiplied.
-    pub factors: Option<Value>,
-    /// Whether a sum of bf16 may be subnormal, where that is not known to be so.
-    pub subnormal: Option<Value>,
-    /// Elements to fetch meanwhile: [`FETCHED`] for each step.
-    pub ahead: Option<Value>,
-}
+/// Elements of 4 bytes in a cache line.
+const LINE: usize = 16;
 
 /// Name of the micro-kernel's function.
 pub(super) fn name(step: Step) -> String {
@@ -97,17 +40,30 @@ pub(super) fn call(b: &mut Builder<'_>, kind: Kind, height: usize, tile: &Tile) 
 
 fn call_with(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
     let mut args = vec![tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
-    let optional = [tile.left.stride(), tile.b_stride, tile.factors, tile.ahead];
+    let [sums, is_first, is_last] = tile.part.map_or([None; 3], |p| [p.sums, p.is_first, p.is_last].map(Some));
+    let ahead = tile.ahead.map(Ahead::value);
+    let optional = [tile.left.stride(), tile.b_stride, tile.factors, ahead, sums, is_first, is_last, tile.copies];
     args.extend(optional.iter().flatten());
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let rows = if height == b.target().mr { String::new() } else { format!("_{height}") };
-    let suffixes = [(tile.b_stride, "_apart"), (tile.factors, "_scaled"), (tile.ahead, "_ahead")];
+    let fetches = tile.ahead.map_or("", Ahead::name);
+    let suffixes = [
+        (tile.b_stride, "_apart"),
+        (tile.factors, "_scaled"),
+        (ahead, fetches),
+        (sums, "_part"),
+        (tile.copies, "_copying"),
+    ];
     let suffixes: String = suffixes.iter().filter(|(value, _)| value.is_some()).map(|(_, suffix)| *suffix).collect();
     let name = name(step) + &tile.left.name(b.target()) + &rows + &suffixes;
     b.call(&name, &types, &[], &args, |b, p| {
         let mut given = p[8..].iter().copied();
-        let [left_stride, b_stride, factors, ahead] = optional.map(|value| value.and_then(|_| given.next()));
+        let [left_stride, b_stride, factors, ahead, sums, is_first, is_last, copies] =
+            optional.map(|value| value.and_then(|_| given.next()));
         let (depth, left, subnormal) = (p[0], tile.left.at_distance(left_stride), None);
+        let ahead = tile.ahead.zip(ahead).map(|(ahead, value)| ahead.with(value));
+        let flags = is_first.zip(is_last);
+        let part = sums.zip(flags).map(|(sums, (is_first, is_last))| Part { sums, is_first, is_last });
         let [a, right, c, c_stride] = [p[1], p[2], p[3], p[4]];
         let [init, init_stride, adds] = [p[5], p[6], p[7]];
         let tile = Tile {
@@ -124,6 +80,8 @@ fn call_with(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
             factors,
             subnormal,
             ahead,
+            part,
+            copies,
         };
         body(b, step, height, &tile);
         Vec::new()
@@ -142,7 +100,8 @@ pub(super) fn mul_add(b: &mut Builder<'_>, acc: Elem, x: Value, y: Value, sum: V
 fn body(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
     let acc = step.acc();
     // The result is needed after a few hundred cycles, which hides its way from the outer caches.
-    for row in 0..height {
+    let rows = if tile.part.is_some() { 0 } else { height };
+    for row in 0..rows {
         let bytes = b.index((row * acc.bytes()) as i64);
         let offset = b.mul(tile.c_stride, bytes);
         b.prefetch(tile.c, offset);
@@ -176,7 +135,7 @@ fn in_panels(b: &mut Builder<'_>, step: Step, panel_rows: usize, tile: &Tile, fi
             for next in 0..count {
                 let row = b.index(next * nr);
                 let bp = b.addr(bp, word, row);
-                update(b, step, &mut sums, bp, |b, r| {
+                update(b, step, &mut sums, Row { source: bp, copy: None }, |b, r| {
                     let at = b.index(r as i64 * lanes + next);
                     b.load_splat(word, a, at)
                 });
@@ -191,7 +150,7 @@ fn in_panels(b: &mut Builder<'_>, step: Step, panel_rows: usize, tile: &Tile, fi
         let bp = b.addr(bp, word, row);
         let mut sums = sums.to_vec();
         let a = b.addr(a, word, k);
-        update(b, step, &mut sums, bp, |b, r| {
+        update(b, step, &mut sums, Row { source: bp, copy: None }, |b, r| {
             let at = b.index(r as i64 * lanes);
             b.load_splat(word, a, at)
         });
@@ -242,7 +201,14 @@ fn steps_in_place(
             column = column.zip(column_stride).map(|(column, stride)| b.add(column, stride));
         }
         let source = b.addr(tile.b, word, row);
-        update(b, step, &mut sums, source, |b, r| match column {
+        fetch_columns(b, tile, source);
+        let copy = tile.copies.map(|copies| {
+            let s = b.index(s);
+            let at = b.add(k, s);
+            let offset = b.mul(at, nr);
+            b.addr(copies, word, offset)
+        });
+        update(b, step, &mut sums, Row { source, copy }, |b, r| match column {
             Some(column) => {
                 let (column, at) = (b.addr(tile.a, word, column), b.index(r as i64));
                 b.load_splat(word, column, at)
@@ -259,10 +225,22 @@ fn steps_in_place(
 
 /// Fetches what belongs to the steps from k on.
 fn fetch_ahead(b: &mut Builder<'_>, tile: &Tile, k: Value) {
-    if let Some(ahead) = tile.ahead {
+    if let Some(Ahead::Elements(ahead)) = tile.ahead {
         let bytes = b.index(FETCHED * 4);
         let offset = b.mul(k, bytes);
         b.prefetch(ahead, offset);
+    }
+}
+
+/// Fetches columns to come of a row of B.
+fn fetch_columns(b: &mut Builder<'_>, tile: &Tile, row: Value) {
+    let Some(Ahead::Columns(columns)) = tile.ahead else { return };
+    let target = b.target();
+    for first in (0..target.nr() as i64).step_by(LINE) {
+        let first = b.index(first);
+        let (column, size) = (b.add(columns, first), b.index(4));
+        let offset = b.mul(column, size);
+        b.prefetch_to(CacheLevel::Second, row, offset);
     }
 }
 
@@ -270,7 +248,12 @@ fn fetch_ahead(b: &mut Builder<'_>, tile: &Tile, k: Value) {
 fn first_sums(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) -> (Tile, Vec<Value>) {
     let (target, shape) = (b.target(), Type::Vector(step.acc()));
     if !step.has_first_sums() {
-        return (Tile { ..*tile }, vec![b.constant(shape, 0); height * target.nr_vectors]);
+        let none = vec![b.constant(shape, 0); height * target.nr_vectors];
+        let sums = match tile.part {
+            Some(part) => b.if_else(part.is_first, |_| none.clone(), |b| stored_sums(b, shape, part, none.len())),
+            None => none,
+        };
+        return (Tile { ..*tile }, sums);
     }
     let row: Vec<Value> = (0..target.nr_vectors)
         .map(|v| {
@@ -290,12 +273,20 @@ fn chunk_at(b: &mut Builder<'_>, word: Elem, panel_rows: usize, tile: &Tile, k: 
     (b.addr(tile.a, word, a), b.addr(tile.b, word, row))
 }
 
+/// A row of a panel of B.
+#[derive(Clone, Copy)]
+struct Row {
+    source: Value,
+    /// Where it is copied to.
+    copy: Option<Value>,
+}
+
 /// One step: the row of B times each row's element of A.
 fn update(
     b: &mut Builder<'_>,
     step: Step,
     sums: &mut [Value],
-    row: Value,
+    row: Row,
     mut element: impl FnMut(&mut Builder<'_>, usize) -> Value,
 ) {
     let target = b.target();
@@ -303,7 +294,11 @@ fn update(
     let columns = (0..vectors)
         .map(|v| {
             let at = b.index(v as i64 * lanes);
-            b.load(Type::Vector(step.word()), row, at)
+            let value = b.load(Type::Vector(step.word()), row.source, at);
+            if let Some(copy) = row.copy {
+                b.store(value, copy, at);
+            }
+            value
         })
         .collect::<Vec<_>>();
     for r in 0..sums.len() / vectors {
@@ -315,8 +310,34 @@ fn update(
     }
 }
 
-/// Adds the initial values where there are some, and stores.
+/// The sums of the parts before.
+fn stored_sums(b: &mut Builder<'_>, shape: Type, part: Part, count: usize) -> Vec<Value> {
+    (0..count)
+        .map(|i| {
+            let at = b.index((i * b.lanes()) as i64);
+            b.load(shape, part.sums, at)
+        })
+        .collect()
+}
+
+/// Writes the results, or sums that are to go on.
 fn finish(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]) {
+    let Some(part) = tile.part else { return write_results(b, acc, tile, sums) };
+    let results = |b: &mut Builder<'_>| {
+        write_results(b, acc, tile, sums);
+        Vec::new()
+    };
+    b.if_else(part.is_last, results, |b| {
+        for (i, &sum) in sums.iter().enumerate() {
+            let at = b.index((i * b.lanes()) as i64);
+            b.store(sum, part.sums, at);
+        }
+        Vec::new()
+    });
+}
+
+/// Adds the initial values where there are some, and stores.
+fn write_results(b: &mut Builder<'_>, acc: Elem, tile: &Tile, sums: &[Value]) {
     let target = b.target();
     let vectors = target.nr_vectors;
     let zero = b.index(0);

@@ -2,7 +2,7 @@
 
 use super::pack::Layout;
 use super::words::Packing;
-use super::{Gemm, few_dots, few_rows};
+use super::{Gemm, few_dots, few_rows, few_tiles};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Bin, Builder, Op, Value};
 
@@ -33,12 +33,14 @@ pub(super) enum Way {
     Blocked,
     /// So few rows that packing B does not pay, and B has contiguous rows: how many there are, if that is known.
     FewRows(Option<i64>),
+    /// So few rows that B is read in place, for sums in registers.
+    FewTiles(i64),
     /// The same with contiguous columns.
     FewDots(Option<i64>),
 }
 
 impl Known {
-    pub(super) fn of(b: &Builder<'_>, gemm: &Gemm, layout: Layout, packing: Packing, mr: usize) -> Known {
+    pub(super) fn of(b: &Builder<'_>, gemm: &Gemm, [left, layout]: [Layout; 2], packing: Packing, mr: usize) -> Known {
         let target = b.target();
         let is_multiple = |value: Value, of: usize| b.as_const(value).is_some_and(|n| n > 0 && n % of as i64 == 0);
         let rows = b.as_const(gemm.m);
@@ -48,13 +50,19 @@ impl Known {
             _ => None,
         };
         let may_be_few = |most: i64| rows.map_or_else(|| !is_rest(b, gemm.m, most), |rows| rows <= most);
-        let way = few.filter(|(most, _)| may_be_few(*most)).map_or(Way::Blocked, |(_, way)| way);
+        let whole_columns = is_multiple(gemm.n, target.nr());
+        let way = match few.filter(|(most, _)| may_be_few(*most)).map_or(Way::Blocked, |(_, way)| way) {
+            Way::FewRows(Some(rows)) if whole_columns && few_tiles::fits(target, [left, layout], packing, rows) => {
+                Way::FewTiles(rows)
+            }
+            way => way,
+        };
         Known {
             way,
             column_stride: b.as_const(gemm.b.col_stride).filter(|_| matches!(way, Way::FewDots(_))),
             whole_squares: is_multiple(gemm.k, target.lanes) && matches!(way, Way::FewDots(_)),
-            rest_rows: rows.and_then(|rows| rest_rows(rows, mr as i64, is_multiple(gemm.n, target.nr()))),
-            whole_columns: is_multiple(gemm.n, target.nr()),
+            rest_rows: rows.and_then(|rows| rest_rows(rows, mr as i64, whole_columns)),
+            whole_columns,
             whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
         }
     }
@@ -76,6 +84,7 @@ impl Known {
         match self.way {
             Way::Blocked => None,
             Way::FewRows(rows) | Way::FewDots(rows) => rows,
+            Way::FewTiles(rows) => Some(rows),
         }
     }
 
@@ -85,6 +94,7 @@ impl Known {
         let way = match self.way {
             Way::Blocked => "blocked".to_string(),
             Way::FewRows(count) => format!("rows_{}", rows(count)),
+            Way::FewTiles(count) => format!("tiles_{count}"),
             Way::FewDots(count) => {
                 let stride = self.column_stride.map_or(String::new(), |stride| format!("_by_{stride}"));
                 format!("dots_{}{stride}{}", rows(count), if self.whole_squares { "_squares" } else { "" })

@@ -14,12 +14,14 @@ mod blocked;
 mod edges;
 mod few_dots;
 mod few_rows;
+mod few_tiles;
 mod in_place;
 mod kernel;
 mod known;
 mod lines;
 mod pack;
 pub mod panels;
+mod tile;
 mod words;
 
 #[cfg(test)]
@@ -206,7 +208,7 @@ fn kind(b: &Builder<'_>, gemm: &Gemm) -> Kind {
     let (left, right) = (Layout::of(b, &gemm.a), Layout::of(b, &gemm.b));
     let packing = Packing::of(b.target(), left, right);
     let (mr, panels) = (known::panel_rows(b.target(), b.as_const(gemm.m)), gemm.panels.is_some());
-    Kind { a: left, b: right, acc, packing, known: Known::of(b, gemm, right, packing, mr), mr, panels }
+    Kind { a: left, b: right, acc, packing, known: Known::of(b, gemm, [left, right], packing, mr), mr, panels }
 }
 
 fn emit_one_way(b: &mut Builder<'_>, gemm: &Gemm) {
@@ -374,6 +376,7 @@ fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let (most, few): (i64, fn(&mut Builder<'_>, Kind, &Problem)) = match kind.known.way {
         Way::Blocked => return blocked::emit(b, kind, p),
         Way::FewRows(Some(_)) => return few_rows::emit(b, unpacked, p),
+        Way::FewTiles(rows) => return few_tiles::emit(b, unpacked, p, rows),
         Way::FewDots(Some(_)) => return few_dots::emit(b, unpacked, p),
         Way::FewRows(None) => (few_rows::most(kind.packing), few_rows::emit),
         Way::FewDots(None) => (few_dots::MOST, few_dots::emit),

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::kernel::{self, Ahead};
 use super::{Gemm, Kind, Way, in_place};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Value};
 
@@ -48,7 +49,7 @@ pub fn fits(b: &mut Builder<'_>, gemm: &Gemm) -> bool {
     let kind = super::kind(b, gemm);
     let blocked = match kind.known.way {
         Way::Blocked | Way::FewRows(None) | Way::FewDots(None) => true,
-        Way::FewRows(Some(_)) | Way::FewDots(Some(_)) => false,
+        Way::FewRows(Some(_)) | Way::FewTiles(_) | Way::FewDots(Some(_)) => false,
     };
     kind.acc == Elem::F32
         && kind.b.elem == Elem::F32
@@ -110,7 +111,7 @@ pub(super) fn ahead(
     [j, columns]: [Value; 2],
     i: Value,
     depth: Value,
-) -> Value {
+) -> Ahead {
     let target = b.target();
     let (nr, mr) = (b.index(target.nr() as i64), b.index(kind.mr as i64));
     let next = b.add(j, nr);
@@ -119,11 +120,11 @@ pub(super) fn ahead(
     let offset = b.select(is_last, below, along);
     let panel = b.addr(place.start, kind.acc, offset);
     let row_panel = b.udiv(i, mr);
-    let fetched = b.index(super::kernel::FETCHED);
+    let fetched = b.index(kernel::FETCHED);
     let part = b.mul(depth, fetched);
     let (skipped, all) = (b.mul(row_panel, part), b.mul(depth, nr));
     let skipped = b.min(skipped, all);
-    b.addr(panel, kind.acc, skipped)
+    Ahead::Elements(b.addr(panel, kind.acc, skipped))
 }
 
 #[cfg(test)]

@@ -276,6 +276,21 @@ fn what_is_known_of_extents_is_left_out() {
         [None; 3],
         false,
     );
+    // Sums in registers: one part of the steps and several, more columns than one block has.
+    check_known(
+        &[
+            [4, 8224, 5],
+            [8, 4128, 70],
+            [9, 64, 129],
+            [13, 96, 321],
+            [16, 2080, 65],
+            [11, 32, 192],
+            [6, 64, 0],
+            [7, 32, 1],
+        ],
+        [None; 3],
+        false,
+    );
     check_known(
         &[
             [7, 1000, 9],

@@ -19,7 +19,7 @@ mod tests;
 pub use builder::{Builder, Tail};
 pub use math::LirMath;
 pub use module::{Block, Function, Inst, Module, Value, ValueData};
-pub use op::{Access, Bin, Cmp, Cvt, Op, Reduce, Un};
+pub use op::{Access, Bin, CacheLevel, Cmp, Cvt, Op, Reduce, Un};
 pub use parse::{ParseError, parse_module};
 pub use print::{print_function, print_module};
 pub use types::{Elem, Type};

@@ -52,6 +52,15 @@ pub enum Bin {
     Lshr,
 }
 
+/// Where a line is fetched to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CacheLevel {
+    /// The nearest cache.
+    First,
+    /// The one behind it, where lines that are at distances of powers of two do not push each other out.
+    Second,
+}
+
 /// One operand, a result of the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Un {
@@ -193,8 +202,8 @@ pub enum Op {
     Load(Access),
     /// `(value, ptr, index[, stride][, mask])`.
     Store(Access),
-    /// `(ptr, index)` in bytes: fetch into the nearest cache.
-    Prefetch,
+    /// `(ptr, index)` in bytes: fetch into a cache.
+    Prefetch(CacheLevel),
     /// `(condition, status, value...)`: stores the site number to `status`, the scalars from 16 bytes behind it on, 8 bytes each, and
     /// returns when the condition holds.
     Fail(u32),
@@ -291,7 +300,8 @@ impl Op {
             Op::Addr(e) => format!("addr.{e}"),
             Op::Load(a) => format!("load{}", a.suffix()),
             Op::Store(a) => format!("store{}", a.suffix()),
-            Op::Prefetch => "prefetch".into(),
+            Op::Prefetch(CacheLevel::First) => "prefetch".into(),
+            Op::Prefetch(CacheLevel::Second) => "prefetch.second".into(),
             Op::Fail(site) => format!("fail.{site}"),
             Op::Report(site) => format!("report.{site}"),
             Op::Call(name) => format!("call.{name}"),
@@ -333,7 +343,8 @@ impl Op {
             "addr" => Op::Addr(Elem::from_name(tail)?),
             "load" => Op::Load(Access::from_suffix(suffix)?),
             "store" => Op::Store(Access::from_suffix(suffix)?),
-            "prefetch" => Op::Prefetch,
+            "prefetch" if tail.is_empty() => Op::Prefetch(CacheLevel::First),
+            "prefetch" if tail == "second" => Op::Prefetch(CacheLevel::Second),
             "fail" => Op::Fail(tail.parse().ok()?),
             "report" => Op::Report(tail.parse().ok()?),
             "call" => Op::Call(tail.into()),
@@ -350,7 +361,7 @@ impl Op {
             self,
             Op::Load(_)
                 | Op::Store(_)
-                | Op::Prefetch
+                | Op::Prefetch(_)
                 | Op::Fail(_)
                 | Op::Report(_)
                 | Op::Call(_)

@@ -143,7 +143,7 @@ impl Checker<'_> {
 
     fn simple(&self, op: &Op, args: &[Type], results: &[Type]) -> Check {
         let rule = match op {
-            Op::Load(_) | Op::Store(_) | Op::Addr(_) | Op::Prefetch | Op::Fail(_) | Op::Report(_) | Op::TailMask => {
+            Op::Load(_) | Op::Store(_) | Op::Addr(_) | Op::Prefetch(_) | Op::Fail(_) | Op::Report(_) | Op::TailMask => {
                 memory(op, args, results)
             }
             Op::Call(name) => match self.helpers.get(name.as_str()) {
@@ -189,7 +189,7 @@ fn memory(op: &Op, args: &[Type], results: &[Type]) -> bool {
         (Op::Load(access), args, [value]) => is_access(*value, *access, args),
         (Op::Store(access), [value, rest @ ..], []) => is_access(*value, *access, rest),
         (Op::Addr(_), [Type::Ptr, Type::INDEX], [Type::Ptr]) => true,
-        (Op::Prefetch, [Type::Ptr, Type::INDEX], []) => true,
+        (Op::Prefetch(_), [Type::Ptr, Type::INDEX], []) => true,
         (Op::Fail(_), [Type::BOOL, Type::Ptr, values @ ..], []) => {
             values.len() <= MAX_SHOWN && values.iter().all(|v| matches!(v, Type::Scalar(e) if *e != Elem::I1))
         }

@@ -35,7 +35,7 @@ impl Builder<'_> {
 
 /// Whether the instruction may change places with those of another copy.
 fn is_movable(inst: &Inst) -> bool {
-    inst.blocks.is_empty() && (inst.op.is_pure() || matches!(inst.op, Op::Load(_) | Op::Store(_) | Op::Prefetch))
+    inst.blocks.is_empty() && (inst.op.is_pure() || matches!(inst.op, Op::Load(_) | Op::Store(_) | Op::Prefetch(_)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Memory accesses: base pointer plus element index, optionally strided over lanes and masked.
 
 use super::super::module::{Inst, Value};
-use super::super::op::{Access, Op};
+use super::super::op::{Access, CacheLevel, Op};
 use super::super::types::{Elem, Type};
 use super::Builder;
 
@@ -67,9 +67,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Fetches the line at `base` + `index` bytes.
+    /// Fetches the line at `base` + `index` bytes into the nearest cache.
     pub fn prefetch(&mut self, base: Value, index: Value) {
-        self.push(Inst { results: vec![], op: Op::Prefetch, args: vec![base, index], blocks: vec![] });
+        self.prefetch_to(CacheLevel::First, base, index);
+    }
+
+    /// Fetches the line at `base` + `index` bytes.
+    pub fn prefetch_to(&mut self, cache: CacheLevel, base: Value, index: Value) {
+        self.push(Inst { results: vec![], op: Op::Prefetch(cache), args: vec![base, index], blocks: vec![] });
     }
 
     /// Records failure `site` in the status word when the condition holds (in any lane).
