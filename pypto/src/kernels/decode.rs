@@ -1,6 +1,7 @@
 //! Attention of one query a head to many keys, as when a text goes on token by token.
 
-use super::inline::{attend, attended};
+use super::inline::{attend_base_2, attended};
+use std::f32::consts::LOG2_E;
 use crate::prelude::*;
 
 /// Attention of one query a head, `q` of `[B, H, D]`, to `k` and `v`, `[B, G, L, D]`, of one float type: each of the G heads of
@@ -36,7 +37,7 @@ pub fn attention_decode<T: Element>(
 ) {
     static_assert!(H % G == 0, "the heads of queries are a multiple of the heads of keys");
     let group = H / G;
-    let scale = 1.0 / (D as f32).sqrt();
+    let scale = LOG2_E / (D as f32).sqrt();
     let mut all_maxima = Tensor::<f32, 4>::temp([B, G, PARTS * group, 1]);
     let mut all_sums = Tensor::<f32, 4>::temp([B, G, PARTS * group, 1]);
     let mut all_acc = Tensor::<f32, 4>::temp([B, G, PARTS * group, D]);
@@ -55,7 +56,7 @@ pub fn attention_decode<T: Element>(
             let keys = k.at(b).at(g).tile([j, 0], [BK, D]).set_valid([valid, D]);
             let values = v.at(b).at(g).tile([j, 0], [BK, D]).set_valid([valid, D]);
             let scores = matmul(queries, keys.t()).cast::<f32>() * scale;
-            (maxima, sums, acc) = attend(maxima, sums, acc, scores, values);
+            (maxima, sums, acc) = attend_base_2(maxima, sums, acc, scores, values);
         }
         all_maxima.at_mut(b).at_mut(g).store([part * group, 0], maxima);
         all_sums.at_mut(b).at_mut(g).store([part * group, 0], sums);
@@ -68,7 +69,7 @@ pub fn attention_decode<T: Element>(
         for part in 0..PARTS {
             let own = all_maxima.at(b).at(g).tile([part * group, 0], [group, 1]);
             let highest = maxima.max(own);
-            let (before, now) = ((maxima - highest).exp(), (own - highest).exp());
+            let (before, now) = ((maxima - highest).exp2(), (own - highest).exp2());
             sums = sums * before + all_sums.at(b).at(g).tile([part * group, 0], [group, 1]) * now;
             acc = acc * before + all_acc.at(b).at(g).tile([part * group, 0], [group, D]) * now;
             maxima = highest;

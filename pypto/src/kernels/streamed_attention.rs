@@ -1,6 +1,7 @@
 //! Attention without the matrix of scores: keys and values pass by in blocks, while running maxima and sums are carried.
 
-use super::inline::{attend, attend_to_all, attended, scaled_queries, scaled_scores};
+use super::inline::{attend_base_2, attend_to_all_base_2, attended, scaled_queries, scaled_scores};
+use std::f32::consts::LOG2_E;
 use crate::prelude::*;
 
 /// Attention of `q`, `[B, H, S, D]`, to `k` and `v`, `[B, G, L, D]`, of one float type: each of the G heads of keys serves H / G
@@ -36,7 +37,7 @@ pub fn attention<T: Element>(
     o: &mut Tensor<T, 4>,
 ) {
     static_assert!(H % G == 0, "the heads of queries are a multiple of the heads of keys");
-    let scale = 1.0 / (D as f32).sqrt();
+    let scale = LOG2_E / (D as f32).sqrt();
     for at in tiles([B, H, S], [1, 1, BQ]) {
         let (b, h, i) = (at.offset(0), at.offset(1), at.offset(2));
         let g = h / (H / G);
@@ -56,7 +57,7 @@ pub fn attention<T: Element>(
             let keys = k.at(b).at(g).tile([j, 0], [BK, D]).set_valid([BK, D]);
             let values = v.at(b).at(g).tile([j, 0], [BK, D]).set_valid([BK, D]);
             let scores = scaled_scores(queries, keys, scale);
-            (maxima, sums, acc) = attend_to_all(maxima, sums, acc, scores, values);
+            (maxima, sums, acc) = attend_to_all_base_2(maxima, sums, acc, scores, values);
         }
         // Of the keys that only some queries see, short blocks waste less.
         let size = if CAUSAL == 1 { BK.min(BQ) } else { BK };
@@ -70,7 +71,7 @@ pub fn attention<T: Element>(
                 let key = Tile::<i32>::iota([1, size], 1, j as i32);
                 scores = select(query.ge(key), scores, f32::MIN);
             }
-            (maxima, sums, acc) = attend(maxima, sums, acc, scores, values);
+            (maxima, sums, acc) = attend_base_2(maxima, sums, acc, scores, values);
         }
         o.at_mut(b).at_mut(h).store([i, 0], attended(sums, acc).cast::<T>());
     }
@@ -110,7 +111,7 @@ pub fn paged_attention<T: Element>(
 ) {
     static_assert!(H % G == 0, "the heads of queries are a multiple of the heads of keys");
     let group = H / G;
-    let scale = 1.0 / (D as f32).sqrt();
+    let scale = LOG2_E / (D as f32).sqrt();
     for (b, g) in grid(B, G) {
         let length = lengths.get([b]) as i64;
         assert!(length >= 0 && length <= N * PAGE, "a length counts keys in the pages of a sequence");
@@ -125,7 +126,7 @@ pub fn paged_attention<T: Element>(
             let keys = k.at(page).at(g).tile([0, 0], [PAGE, D]).set_valid([valid, D]);
             let values = v.at(page).at(g).tile([0, 0], [PAGE, D]).set_valid([valid, D]);
             let scores = scaled_scores(queries, keys, scale);
-            (maxima, sums, acc) = attend(maxima, sums, acc, scores, values);
+            (maxima, sums, acc) = attend_base_2(maxima, sums, acc, scores, values);
         }
         o.at_mut(b).store([g * group, 0], attended(sums, acc).cast::<T>());
     }

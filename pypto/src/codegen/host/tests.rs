@@ -485,6 +485,11 @@ fn compiled_functions_give_the_bits_of_the_scalar_ones() {
                 let want = function.eval(*x);
                 assert!(same(y, want), "{function:?}({x:?}) = {y:?} instead of {want:?} on {}", target.isa.name());
             }
+            let module = map(target, Elem::F32, |b, x, _| b.math_at_most_zero(function, x));
+            let y: Vec<f32> = run_map(&module, &x, &x);
+            for (x, y) in x.iter().zip(y).filter(|(x, _)| **x <= 0.0 || x.is_nan()) {
+                assert!(same(y, function.eval(*x)), "{function:?}({x:?}) = {y:?} on {}", target.isa.name());
+            }
         }
     }
 }

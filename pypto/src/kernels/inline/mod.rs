@@ -119,7 +119,7 @@ pub fn attend<T: Element>(
 ) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
     let highest = maxima.max(scores.row_max());
     let weights = select(scores.le(f32::MIN), 0.0, (scores - highest).exp());
-    carried(maxima, highest, sums, acc, weights, values)
+    carried(highest, (maxima - highest).exp(), sums, acc, weights, values)
 }
 
 /// [`attend`] to a block of which nothing is masked: what that is for is not asked of each score.
@@ -142,20 +142,46 @@ pub fn attend_to_all<T: Element>(
     values: Tile<T>,
 ) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
     let highest = maxima.max(scores.row_max());
-    carried(maxima, highest, sums, acc, (scores - highest).exp(), values)
+    carried(highest, (maxima - highest).exp(), sums, acc, (scores - highest).exp(), values)
 }
 
-/// The sums of a running softmax with the maxima before and after a block, and the weights of the block.
+/// [`attend`] to scores that are multiplied by log2(e): powers of two take less time than those of e, and are as exact.
+#[pypto::function(inline)]
+pub(super) fn attend_base_2<T: Element>(
+    maxima: Tile<f32>,
+    sums: Tile<f32>,
+    acc: Tile<f32>,
+    scores: Tile<f32>,
+    values: Tile<T>,
+) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
+    let highest = maxima.max(scores.row_max());
+    let weights = select(scores.le(f32::MIN), 0.0, (scores - highest).exp2());
+    carried(highest, (maxima - highest).exp2(), sums, acc, weights, values)
+}
+
+/// [`attend_to_all`] of scores that are multiplied by log2(e).
+#[pypto::function(inline)]
+pub(super) fn attend_to_all_base_2<T: Element>(
+    maxima: Tile<f32>,
+    sums: Tile<f32>,
+    acc: Tile<f32>,
+    scores: Tile<f32>,
+    values: Tile<T>,
+) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
+    let highest = maxima.max(scores.row_max());
+    carried(highest, (maxima - highest).exp2(), sums, acc, (scores - highest).exp2(), values)
+}
+
+/// The sums of a running softmax after a block: its maxima, how much less what came before counts now, and the weights of the block.
 #[pypto::function(inline)]
 fn carried<T: Element>(
-    maxima: Tile<f32>,
     highest: Tile<f32>,
+    correction: Tile<f32>,
     sums: Tile<f32>,
     acc: Tile<f32>,
     weights: Tile<f32>,
     values: Tile<T>,
 ) -> (Tile<f32>, Tile<f32>, Tile<f32>) {
-    let correction = (maxima - highest).exp();
     let sums = sums * correction + weights.row_sum();
     let acc = acc * correction + matmul(weights.cast::<T>(), values).cast::<f32>();
     (highest, sums, acc)

@@ -40,7 +40,7 @@ pub fn exp<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
 
 /// e^x for x at most 0, or NaN: the same bits without looking for large x.
 #[inline(always)]
-pub fn exp_at_most_one<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
+pub(super) fn exp_at_most_one<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
     // Up to this bound the result is 0 anyway.
     let x = at_least(m, x, -104.0);
     let (mantissa, exponent) = exp_parts(m, x);
@@ -171,22 +171,44 @@ fn at_most<B: MathBuilder>(m: &mut B, x: B::F, high: f32) -> B::F {
 /// 2^x, at most 1 ULP; exact for integers.
 #[inline(always)]
 pub fn exp2<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
-    let x = clamp(m, x, -151.0, 129.0);
-    let zero = m.f(0.0);
-    exp2_of_sum(m, x, zero)
+    // As of `exp`.
+    let x = at_most(m, x, 129.0);
+    exp2_at_most_one(m, x)
+}
+
+/// 2^x for x at most 0, or NaN: the same bits without looking for large x.
+#[inline(always)]
+pub(super) fn exp2_at_most_one<B: MathBuilder>(m: &mut B, x: B::F) -> B::F {
+    let x = at_least(m, x, -151.0);
+    let (shifted, n) = nearest_integer(m, x);
+    let r = m.sub(x, n);
+    exp2_inside(m, r, Exponent { shifted, n })
 }
 
 /// 2^(x + rest) for |x| <= 200 and a small rest.
 #[inline(always)]
 pub(super) fn exp2_of_sum<B: MathBuilder>(m: &mut B, x: B::F, rest: B::F) -> B::F {
-    let (rounder, one) = (m.f(ROUNDER), m.f(1.0));
-    let shifted = m.add(x, rounder);
-    let n = m.sub(shifted, rounder);
+    let (shifted, n) = nearest_integer(m, x);
     let r = m.sub(x, n);
     let r = m.add(r, rest);
+    exp2_inside(m, r, Exponent { shifted, n })
+}
+
+/// x, rounded to integral, with [`ROUNDER`] added and without.
+#[inline(always)]
+fn nearest_integer<B: MathBuilder>(m: &mut B, x: B::F) -> (B::F, B::F) {
+    let rounder = m.f(ROUNDER);
+    let shifted = m.add(x, rounder);
+    (shifted, m.sub(shifted, rounder))
+}
+
+/// 2^(exponent + r) for |r| <= 1/2.
+#[inline(always)]
+fn exp2_inside<B: MathBuilder>(m: &mut B, r: B::F, exponent: Exponent<B::F>) -> B::F {
+    let one = m.f(1.0);
     let p = m.polynomial(r, &EXP2);
     let p = m.fma(p, r, one);
-    scale(m, p, Exponent { shifted, n })
+    scale(m, p, exponent)
 }
 
 /// ln x, at most 1 ULP. -inf for 0, NaN for negative x.

@@ -17,7 +17,8 @@ mod trigonometric;
 #[cfg(test)]
 mod tests;
 
-pub use exponential::{exp, exp_at_most_one, exp2, expm1, log, log1p, log2};
+pub use exponential::{exp, exp2, expm1, log, log1p, log2};
+use exponential::{exp_at_most_one, exp2_at_most_one};
 pub use hyperbolic::{erf, sigmoid, tanh};
 pub use power::pow;
 pub use scalar::ScalarMath;
@@ -199,6 +200,16 @@ impl MathFn {
         MathFn::Rsqrt,
         MathFn::Recip,
     ];
+
+    /// The same bits as [`apply`](Self::apply) for x that is at most 0, or NaN: exponentials need not look for large x.
+    #[inline(always)]
+    pub fn apply_at_most_zero<B: MathBuilder>(self, m: &mut B, x: B::F) -> B::F {
+        match self {
+            MathFn::Exp => exp_at_most_one(m, x),
+            MathFn::Exp2 => exp2_at_most_one(m, x),
+            _ => self.apply(m, x),
+        }
+    }
 
     /// Writes (or computes) the function.
     #[inline(always)]

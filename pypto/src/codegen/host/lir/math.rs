@@ -13,10 +13,10 @@ impl Builder<'_> {
         function.apply(&mut LirMath { builder: self, shape }, x)
     }
 
-    /// e^x for x that is at most 0, or NaN; the bits of [`MathFn::Exp`].
-    pub fn exp_at_most_one(&mut self, x: Value) -> Value {
+    /// The same bits as [`math`](Self::math) for x that is at most 0, or NaN.
+    pub fn math_at_most_zero(&mut self, function: MathFn, x: Value) -> Value {
         let shape = self.ty(x);
-        crate::ops::math::exp_at_most_one(&mut LirMath { builder: self, shape }, x)
+        function.apply_at_most_zero(&mut LirMath { builder: self, shape }, x)
     }
 
     /// `x` to the power of `y`, scalars or vectors of f32 alike.

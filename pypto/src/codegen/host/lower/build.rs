@@ -161,7 +161,8 @@ impl<'l, 'f> GraphBuilder<'l, 'f> {
                 let result = if op.kind.class() == Class::Cast { cast_target(op, ty.dtype) } else { ty.dtype };
                 // A result of uniform operands is uniform over the columns too.
                 let narrow = args.iter().all(|&a| self.nodes[a].narrow);
-                let at_most_zero = op.kind == OpKind::Exp && sign::is_at_most_zero(b, &self.nodes, args[0]);
+                let is_power = matches!(op.kind, OpKind::Exp | OpKind::Exp2);
+                let at_most_zero = is_power && sign::is_at_most_zero(b, &self.nodes, args[0]);
                 self.push(NodeKind::Apply { op, dtype, args, site, at_most_zero }, result, narrow)
             }
         }

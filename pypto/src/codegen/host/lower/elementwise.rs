@@ -47,11 +47,7 @@ pub(super) fn apply(b: &mut Builder<'_>, op: &Op, dtype: DType, args: &[Value], 
         (K::Or, &[x, y]) => b.or(x, y),
         (K::Xor, &[x, y]) => b.xor(x, y),
         (K::Not, &[x]) => b.not(x),
-        (K::Exp, &[x]) if known.at_most_zero => {
-            let value = b.exp_at_most_one(x);
-            round_to(b, value, dtype)
-        }
-        (_, &[x]) if dtype.is_float() => float_unary(b, op.kind, dtype, x)?,
+        (_, &[x]) if dtype.is_float() => float_unary(b, op.kind, dtype, x, known)?,
         (_, &[x, y]) if dtype.is_float() => float_binary(b, op.kind, dtype, x, y)?,
         (_, &[x]) => integer_unary(b, op.kind, x)?,
         (_, &[x, y]) => integer_binary(b, op.kind, dtype, x, y, known)?,
@@ -98,7 +94,7 @@ fn compare(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value, y: Value) 
     }
 }
 
-fn float_unary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value) -> Option<Value> {
+fn float_unary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value, known: Known) -> Option<Value> {
     use OpKind as K;
     let ty = b.ty(x);
     let (zero, one) = (b.constant(ty, 0), b.constant(ty, 1.0f32.to_bits() as u64));
@@ -113,6 +109,7 @@ fn float_unary(b: &mut Builder<'_>, kind: OpKind, dtype: DType, x: Value) -> Opt
         K::RoundTiesEven => return Some(b.rint(x)),
         K::Recip => b.div(one, x),
         K::Sqrt => b.sqrt(x),
+        _ if known.at_most_zero => b.math_at_most_zero(math_function(kind)?, x),
         _ => b.math(math_function(kind)?, x),
     };
     Some(round_to(b, value, dtype))
