@@ -4,7 +4,7 @@
 use super::words::Packing;
 use super::{Block, Kind, Problem, b_offset, block, edges, kernel};
 use crate::codegen::host::cpu::Target;
-use crate::codegen::host::lir::{Builder, Cmp, Elem, Tail, Type, Value};
+use crate::codegen::host::lir::{Builder, CacheLevel, Cmp, Elem, Tail, Type, Value};
 
 /// Most rows that are ever done this way.
 pub(super) const MOST: i64 = 16;
@@ -23,9 +23,12 @@ pub(super) const STEPS: i64 = 8;
 const COLUMNS: i64 = 512;
 /// Most rows of C for which a block has twice as many.
 const LOW: i64 = 4;
-/// Columns of a block for one row: stretches of B so long that the processor sees by itself what comes, and fetching ahead is in its
-/// way. The sums take 16 KiB.
+/// Columns of a block for one row: stretches of B so long that the processor sees by itself what comes, and fetching more into the
+/// nearest cache is in its way. The sums take 16 KiB.
 const LONG: i64 = 4096;
+/// Bytes along such stretches from what is multiplied to what is fetched into the second-level cache, where they come from memory. From
+/// outer caches they come in time, and the instructions would only take some.
+const AHEAD: i64 = 1024;
 
 /// What is done together: the factors of so many steps and rows stay in registers while the columns pass.
 #[derive(Clone, Copy)]
@@ -170,13 +173,18 @@ fn group(
             factors.push(b.splat(x));
         }
     }
-    let next = if fetches && strip.shape.columns < LONG { following(b, kind, p, strip, &lines) } else { Vec::new() };
+    let (cache, next) = match strip.shape.columns {
+        LONG if kind.known.far => (CacheLevel::Second, along(b, kind, &lines)),
+        LONG => (CacheLevel::Second, Vec::new()),
+        _ if fetches => (CacheLevel::First, following(b, kind, p, strip, &lines)),
+        _ => (CacheLevel::First, Vec::new()),
+    };
     let zero = b.index(0);
     let body = |b: &mut Builder<'_>, j: Value, tail: Tail| {
         let line: Vec<Value> = lines.iter().map(|&line| kind.b.load(b, kind.acc, line, j, None, tail.mask())).collect();
         let bytes = b.index(kind.b.elem.bytes() as i64);
         let offset = b.mul(j, bytes);
-        next.iter().for_each(|&line| b.prefetch(line, offset));
+        next.iter().for_each(|&line| b.prefetch_to(cache, line, offset));
         for (r, &sums) in sums.iter().enumerate() {
             let mut sum = b.load(Type::Vector(kind.acc), sums, j);
             for (&y, factors) in line.iter().zip(factors.chunks(rows.len())) {
@@ -186,6 +194,12 @@ fn group(
         }
     };
     super::columns(b, kind, zero, strip.columns, body);
+}
+
+/// The same rows further on.
+fn along(b: &mut Builder<'_>, kind: Kind, lines: &[Value]) -> Vec<Value> {
+    let distance = b.index(AHEAD / kind.b.elem.bytes() as i64);
+    lines.iter().map(|&line| b.addr(line, kind.b.elem, distance)).collect()
 }
 
 /// The same part of the rows that come after these, or further on where rows are so short that the next ones come at once: pieces of rows

@@ -5,7 +5,6 @@
 use super::Kind;
 pub(super) use super::tile::{Ahead, Left, Part, Tile};
 use super::words::Step;
-use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Builder, CacheLevel, Cmp, Elem, Type, Value};
 
 /// Steps that are written out. LLVM's scheduler moves all loads of longer stretches to their front, and spills what they load.

@@ -19,6 +19,8 @@ pub(super) struct Known {
     pub column_stride: Option<i64>,
     /// The steps of the inner dimension are whole vectors, for the same way.
     pub whole_squares: bool,
+    /// The right factor comes from memory, and fetching ahead helps: see [`few_rows`].
+    pub far: bool,
     /// There are steps of the inner dimension, and a multiple of [`few_rows::STEPS`].
     pub whole_depth: bool,
 }
@@ -63,6 +65,7 @@ impl Known {
             whole_squares: is_multiple(gemm.k, target.lanes) && matches!(way, Way::FewDots(_)),
             rest_rows: rows.and_then(|rows| rest_rows(rows, mr as i64, whole_columns)),
             whole_columns,
+            far: gemm.b.far && way == Way::FewRows(Some(1)),
             whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
         }
     }
@@ -75,6 +78,7 @@ impl Known {
             whole_squares: false,
             rest_rows: None,
             whole_columns: false,
+            far: false,
             whole_depth: false,
         }
     }
@@ -106,7 +110,9 @@ impl Known {
             None => String::new(),
         };
         let flag = |is_set: bool, text: &'static str| if is_set { text } else { "" };
-        format!("{way}{rest}{}{}", flag(self.whole_columns, "_n"), flag(self.whole_depth, "_k"))
+        let flags = [(self.whole_columns, "_n"), (self.whole_depth, "_k"), (self.far, "_far")];
+        let flags: String = flags.iter().map(|&(is_set, text)| flag(is_set, text)).collect();
+        format!("{way}{rest}{flags}")
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Operand {
     pub row_stride: Value,
     /// Distance of columns in elements; the constant 1 selects the fast path.
     pub col_stride: Value,
+    /// Whether it is a part of a tensor that no cache holds.
+    pub far: bool,
 }
 
 /// What the product is added to.

@@ -144,6 +144,7 @@ mod tests {
             let one = b.index(1);
             let strides = if transposed { [one, b.arg_i64(7)] } else { [b.arg_i64(10), one] };
             let operand = |ptr, [row_stride, col_stride]: [Value; 2]| Operand {
+                far: false,
                 ptr,
                 elem: Elem::F32,
                 signed: true,

@@ -12,8 +12,9 @@ use crate::ir::{DType, ValueId};
 pub(super) enum Memory {
     /// A slot, and how much of it.
     Slot { slot: SlotId, cover: Cover },
-    /// A part of a tensor: its root, and the address and offsets that tell whether two regions are the same (empty: unlike any other).
-    Tensor { root: ValueId, region: Vec<Value> },
+    /// A part of a tensor: its root, the address and offsets that tell whether two regions are the same (empty: unlike any other), and
+    /// whether the whole is known to be [`FAR`](super::context::FAR) at least.
+    Tensor { root: ValueId, region: Vec<Value>, far: bool },
 }
 
 /// How much of a slot an access covers.
@@ -31,7 +32,7 @@ impl Memory {
     pub fn part(&self) -> Memory {
         match self {
             Memory::Slot { slot, .. } => Memory::Slot { slot: *slot, cover: Cover::Part },
-            Memory::Tensor { root, .. } => Memory::Tensor { root: *root, region: Vec::new() },
+            Memory::Tensor { root, far, .. } => Memory::Tensor { root: *root, region: Vec::new(), far: *far },
         }
     }
 }

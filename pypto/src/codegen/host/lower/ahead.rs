@@ -3,15 +3,15 @@
 //! The passes over a row differ: one waits for memory (a maximum, a last scaling), another computes (exponentials) and leaves memory idle.
 //! So the heaviest pass fetches for the others: the row after the next one of what the group reads, since all passes over a row of a few KiB
 //! take no longer than the way from memory, and this row of what later passes write. A group of one heavy pass fetches its own memory some
-//! distance ahead, because the hardware stops at the end of every page; a light one is as fast as memory anyway, and further instructions
-//! only slow it. A fetch beyond a tensor's end does nothing.
+//! distance ahead, because the hardware stops at the end of every page; a light one fetches what no cache holds, and else is as fast as the
+//! outer caches: further instructions would only slow it. A fetch beyond a tensor's end does nothing.
 
 use super::access::{Access, Memory, Row, stored};
 use super::columns::HEAVY;
 use super::graph::{NodeKind, Sink};
 use super::plan::Segment;
 use super::row_group::RowGroup;
-use crate::codegen::host::lir::{Builder, Value};
+use crate::codegen::host::lir::{Builder, CacheLevel, Value};
 
 /// How far ahead along its row a single pass fetches, in bytes: a page.
 const DISTANCE: i64 = 4096;
@@ -22,6 +22,7 @@ pub(super) struct Stream {
     address: Value,
     /// Bytes of an element.
     size: i64,
+    cache: CacheLevel,
 }
 
 impl Stream {
@@ -29,7 +30,7 @@ impl Stream {
     pub fn fetch(&self, b: &mut Builder<'_>, column: Value) {
         let size = b.index(self.size);
         let offset = b.mul(column, size);
-        b.prefetch(self.address, offset);
+        b.prefetch_to(self.cache, self.address, offset);
     }
 }
 
@@ -41,7 +42,7 @@ pub(super) fn streams(b: &mut Builder<'_>, group: &RowGroup<'_>, rows: &[Row], l
     match passes {
         _ if heaviest != Some(level) => Vec::new(),
         0 => Vec::new(),
-        1 if segments[level].weight < HEAVY => Vec::new(),
+        1 if segments[level].weight < HEAVY => far_streams(b, group, rows),
         1 => {
             let both: Vec<_> = read(group).chain(written(group, segments)).collect();
             distinct(both.into_iter().filter_map(|access| stream(b, access, rows, DISTANCE)))
@@ -53,6 +54,17 @@ pub(super) fn streams(b: &mut Builder<'_>, group: &RowGroup<'_>, rows: &[Row], l
             distinct(read.into_iter().chain(written))
         }
     }
+}
+
+/// What a light pass that only reads fetches of what comes from memory, into the second-level cache: with that, more lines are on their way
+/// than the nearest cache waits for.
+fn far_streams(b: &mut Builder<'_>, group: &RowGroup<'_>, rows: &[Row]) -> Vec<Stream> {
+    if written(group, &group.plan.segments).next().is_some() {
+        return Vec::new();
+    }
+    let far = read(group).filter(|access| matches!(access.memory, Memory::Tensor { far: true, .. }));
+    let streams = far.filter_map(|access| stream(b, access, rows, DISTANCE));
+    distinct(streams.map(|stream| Stream { cache: CacheLevel::Second, ..stream }))
 }
 
 /// The memory that the group's passes read.
@@ -91,7 +103,7 @@ fn stream(b: &mut Builder<'_>, access: &Access, rows: &[Row], further: i64) -> O
     }
     let (size, row) = (i64::from(access.dtype.bits() / 8), access.row_address(b, rows));
     let distance = b.index(further / size);
-    Some(Stream { address: b.addr(row, stored(access.dtype), distance), size })
+    Some(Stream { address: b.addr(row, stored(access.dtype), distance), size, cache: CacheLevel::First })
 }
 
 fn distinct(streams: impl Iterator<Item = Stream>) -> Vec<Stream> {

@@ -252,6 +252,14 @@ impl<'f> Lowering<'f> {
         }
     }
 
+    /// Whether a tensor is known to have [`FAR`] bytes at least.
+    fn is_far(&self, b: &Builder<'_>, tensor: ValueId) -> bool {
+        self.tensor(tensor).is_some_and(|tensor| {
+            let elements = tensor.dims.iter().try_fold(1i64, |n, &dim| Some(n.saturating_mul(b.as_const(dim)?)));
+            elements.is_some_and(|n| n.saturating_mul(tensor.dtype.size() as i64) >= FAR)
+        })
+    }
+
     /// The part of a tensor at the offsets, as far as the valid extents of the tile type reach.
     pub fn tensor_access(
         &mut self,
@@ -270,10 +278,14 @@ impl<'f> Lowering<'f> {
         let base = b.addr(tensor.base, stored(tensor.dtype), at);
         let limits = ty.valid.iter().map(|&e| Some(self.extent(b, e))).collect();
         let region = [tensor.base].into_iter().chain(offsets).collect();
-        let memory = Memory::Tensor { root: self.uses.root(tensor_value), region };
+        let root = self.uses.root(tensor_value);
+        let memory = Memory::Tensor { root, region, far: self.is_far(b, root) };
         Some(Access { dtype: tensor.dtype, base, strides: tensor.strides, limits, memory })
     }
 }
+
+/// Bytes of a tensor that no cache holds: each pass over it waits for memory.
+pub(super) const FAR: i64 = 32 << 20;
 
 /// The largest slot in bytes: tiles beyond it are a mistake, not a plan.
 const MAX_SLOT: i64 = 1 << 30;

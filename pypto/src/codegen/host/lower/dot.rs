@@ -172,7 +172,7 @@ fn panels(l: &mut Lowering<'_>, b: &mut Builder<'_>, product: &Gemm, y: &Matrix)
 
 /// The parameter that the access is a part of, if nothing writes it.
 fn part(l: &Lowering<'_>, access: &Access, transposed: bool) -> Option<Part> {
-    let Memory::Tensor { root, region } = &access.memory else { return None };
+    let Memory::Tensor { root, region, .. } = &access.memory else { return None };
     let parameter = l.function.params.iter().position(|param| param.value == *root)?;
     let tensor = l.tensor(*root)?;
     let &[base, row, column] = &region[..] else { return None };
@@ -210,6 +210,7 @@ fn matrix<'f>(
         signed: access.dtype.is_signed_integer(),
         row_stride,
         col_stride,
+        far: matches!(access.memory, Memory::Tensor { far: true, .. }),
     };
     Some(Matrix { operand, batch_stride: if rank == 3 { access.strides[0] } else { b.index(0) }, part, padded })
 }

@@ -107,7 +107,7 @@ impl Group {
 pub(super) fn tensor_reads(lowering: &Lowering<'_>, op: &Op) -> Vec<(ValueId, Vec<Value>)> {
     let mut reads = Vec::new();
     for &operand in &op.operands {
-        if let Some(Tile::Memory(Access { memory: Memory::Tensor { root, region }, .. })) = lowering.tile(operand)
+        if let Some(Tile::Memory(Access { memory: Memory::Tensor { root, region, .. }, .. })) = lowering.tile(operand)
             && lowering.uses.is_written(*root)
         {
             reads.push((*root, region.clone()));

@@ -471,7 +471,7 @@ fn row_access(b: &mut Builder<'_>, tensor: &super::context::Tensor, base: Value)
         base,
         strides: vec![stride],
         limits: vec![None],
-        memory: Memory::Tensor { root: crate::ir::ValueId(u32::MAX), region: Vec::new() },
+        memory: Memory::Tensor { root: crate::ir::ValueId(u32::MAX), region: Vec::new(), far: false },
     }
 }
 
