@@ -28,6 +28,11 @@ pub(super) enum Cover {
 }
 
 impl Memory {
+    /// Whether it comes from memory, as no cache holds it.
+    pub fn is_far(&self) -> bool {
+        matches!(self, Memory::Tensor { far: true, .. })
+    }
+
     /// The same memory, seen in another arrangement.
     pub fn part(&self) -> Memory {
         match self {

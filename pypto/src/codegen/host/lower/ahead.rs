@@ -62,7 +62,7 @@ fn far_streams(b: &mut Builder<'_>, group: &RowGroup<'_>, rows: &[Row]) -> Vec<S
     if written(group, &group.plan.segments).next().is_some() {
         return Vec::new();
     }
-    let far = read(group).filter(|access| matches!(access.memory, Memory::Tensor { far: true, .. }));
+    let far = read(group).filter(|access| access.memory.is_far());
     let streams = far.filter_map(|access| stream(b, access, rows, DISTANCE));
     distinct(streams.map(|stream| Stream { cache: CacheLevel::Second, ..stream }))
 }

@@ -210,7 +210,7 @@ fn matrix<'f>(
         signed: access.dtype.is_signed_integer(),
         row_stride,
         col_stride,
-        far: matches!(access.memory, Memory::Tensor { far: true, .. }),
+        far: access.memory.is_far(),
     };
     Some(Matrix { operand, batch_stride: if rank == 3 { access.strides[0] } else { b.index(0) }, part, padded })
 }

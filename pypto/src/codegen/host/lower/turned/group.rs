@@ -14,12 +14,14 @@ use super::super::graph::{Node, NodeId, NodeKind, Sink};
 use super::super::plan::{Plan, Segment};
 use super::super::row_group::{column_numbers, iota_at};
 use super::fit::{CHEAP, cost, is_in_rows, is_repeated, written_to};
-use crate::codegen::host::lir::{Builder, Type, Value};
+use crate::codegen::host::lir::{Builder, CacheLevel, Type, Value};
 
 /// Bodies at least this heavy are not unrolled.
 const HEAVY: u32 = 8;
 /// Columns that are visited for all rows before the next ones, where rows and columns of memory meet: one cache line of each row.
 const LINE: i64 = 16;
+/// Columns from what is read to what is fetched of what comes from memory.
+const AHEAD: i64 = 32;
 
 /// A planned group with everything that its emission needs.
 pub(in super::super) struct TurnedGroup<'f> {
@@ -326,7 +328,19 @@ impl TurnedGroup<'_> {
         if is_repeated(b, access) {
             return turned.load_narrow(b, std::slice::from_ref(&row));
         }
+        if access.memory.is_far() {
+            self.fetch_ahead(b, lanes, &turned, column);
+        }
         turned.load(b, &self.cursor(lanes, std::slice::from_ref(&row)))
+    }
+
+    /// Fetches the same rows of a column to come: neighbouring columns are far apart in memory, where the processor does not see them coming.
+    fn fetch_ahead(&self, b: &mut Builder<'_>, lanes: &Lanes<'_>, turned: &Access, column: Value) {
+        let (ahead, size) = (b.index(AHEAD), b.index(i64::from(turned.dtype.bits() / 8)));
+        let row = self.row(b.add(column, ahead));
+        let address = turned.row_address(b, std::slice::from_ref(&row));
+        let offset = b.mul(lanes.first, size);
+        b.prefetch_to(CacheLevel::Second, address, offset);
     }
 
     fn narrow_sinks(&self, b: &mut Builder<'_>, lanes: &mut Lanes<'_>) {
