@@ -1,8 +1,8 @@
 //! Attention of one query a head to many keys, as when a text goes on token by token.
 
 use super::inline::{attend_base_2, attended};
-use std::f32::consts::LOG2_E;
 use crate::prelude::*;
+use std::f32::consts::LOG2_E;
 
 /// Attention of one query a head, `q` of `[B, H, D]`, to `k` and `v`, `[B, G, L, D]`, of one float type: each of the G heads of
 /// keys serves H / G heads of queries. `lengths`, `[B]`, says how many of the L keys of a sequence count. Scores are scaled by

@@ -1,8 +1,8 @@
 //! Attention without the matrix of scores: keys and values pass by in blocks, while running maxima and sums are carried.
 
 use super::inline::{attend_base_2, attend_to_all_base_2, attended, scaled_queries, scaled_scores};
-use std::f32::consts::LOG2_E;
 use crate::prelude::*;
+use std::f32::consts::LOG2_E;
 
 /// Attention of `q`, `[B, H, S, D]`, to `k` and `v`, `[B, G, L, D]`, of one float type: each of the G heads of keys serves H / G
 /// heads of queries in turn. `lengths`, `[B]`, says how many of the L keys of a sequence count. Scores are scaled by

@@ -76,8 +76,14 @@ fn product(target: Target, elem: Elem, transposed: bool) -> Module {
     module.kernel("k", |b| {
         let one = b.index(1);
         let dims = [b.arg_i64(3), b.arg_i64(4), b.arg_i64(5)];
-        let operand =
-            |ptr, [row_stride, col_stride]: [_; 2]| Operand { ptr, elem, signed: true, row_stride, col_stride };
+        let operand = |ptr, [row_stride, col_stride]: [_; 2]| Operand {
+            ptr,
+            elem,
+            signed: true,
+            row_stride,
+            col_stride,
+            far: false,
+        };
         let a = operand(b.arg_ptr(0), [dims[2], one]);
         let strides = if transposed { [one, dims[2]] } else { [dims[1], one] };
         let bb = operand(b.arg_ptr(1), strides);

@@ -8,7 +8,7 @@ use super::placement::{self, Placement, is_leaf};
 use super::plan::Run;
 use super::product_blocks;
 use crate::ir::{DType, Extent, Function, ValueId};
-use crate::ops::Class;
+use crate::ops::{Class, OpKind};
 use crate::passes::tensor_tiling::Limits;
 
 /// A loop over blocks of one dimension.
@@ -35,6 +35,9 @@ const UNKNOWN_EXTENT: i64 = 1024;
 /// Columns of a block of a column reduction, at most: on the host, and where a buffer has to hold the block.
 const LONGEST_PIECE: i64 = 4096;
 const SHORT_PIECE: i64 = 512;
+
+/// Rows of a transposed tile are taken in multiples of this: neighbours in memory, a cache line and a vector of them on every host.
+const LINE: i64 = 16;
 
 /// Columns are cut at multiples of a cache line.
 const COLUMN_UNIT: i64 = 64;
@@ -145,6 +148,8 @@ struct Chain {
     repeats: Vec<bool>,
     product: bool,
     reduces: bool,
+    /// Whether rows of memory become columns.
+    turns: bool,
     /// Values that are alive together, at most.
     temporaries: i64,
     element: i64,
@@ -163,6 +168,7 @@ impl Chain {
             repeats: vec![false; rank],
             product: false,
             reduces: false,
+            turns: false,
             temporaries: 0,
             element: 1,
             largest: 0,
@@ -217,6 +223,7 @@ impl Chain {
         self.measure(&run.dims(index), p);
         self.product |= op.kind.class() == Class::Matmul;
         self.reduces |= matches!(op.kind.class(), Class::ColReduce | Class::ColArg);
+        self.turns |= op.kind == OpKind::Transpose;
         let mut barriers = 0;
         for (position, q) in demands {
             let Some((producer, _)) = run.producer(op.operands[position]) else { continue };
@@ -281,7 +288,12 @@ impl Chain {
         }
         let largest = (self.budget(limits) / inner).max(1);
         let smallest = (SMALLEST_BLOCK / inner).max(1);
-        dividing(extent, share.clamp(smallest.min(largest), largest))
+        let block = share.clamp(smallest.min(largest), largest);
+        if self.turns && limits.copies_factors && axis + 2 == dims.len() {
+            let lines = dividing(extent.map(|n| div_ceil(n, LINE)), div_ceil(block, LINE));
+            return lines * LINE;
+        }
+        dividing(extent, block)
     }
 }
 

@@ -122,6 +122,18 @@ fn few_rows_are_cut_along_columns() {
     insta::assert_snapshot!(lowered(program));
 }
 
+/// Rows of the result are columns of memory: fewer than a cache line of them, however long they are, would read each line several times.
+#[test]
+fn transposed_rows_are_cut_by_whole_lines() {
+    for (rows, columns, block) in [(3000, 4000, 16), (3016, 4096, 16), (4096, 40_000, 16), (1000, 1000, 48)] {
+        let params: [Declared<'_>; 2] =
+            [("x", &[columns, rows], Direction::In), ("y", &[rows, columns], Direction::InOut)];
+        let text = lowered(tensor_level(&params, |b, t| b.unary(OpKind::Transpose, t[0], at(2))));
+        let expected = format!("tile<f32>[{block}, ");
+        assert!(text.contains(&expected), "{rows} x {columns}: {text}");
+    }
+}
+
 #[test]
 fn a_flat_vector_is_cut() {
     let params: [Declared<'_>; 2] = [("x", &[1_000_000], Direction::In), ("y", &[1_000_000], Direction::InOut)];

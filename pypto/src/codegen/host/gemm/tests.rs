@@ -45,7 +45,14 @@ fn module(
         };
         let operand = |b: &mut Builder<'_>, i: usize| {
             let [row_stride, col_stride] = strides(b, lies[i], 7 + 2 * i);
-            Operand { ptr: b.arg_ptr(i), elem: elems[i].0, signed: elems[i].1, row_stride, col_stride, far: known.is_some_and(|words| words[1] > 8000) }
+            Operand {
+                ptr: b.arg_ptr(i),
+                elem: elems[i].0,
+                signed: elems[i].1,
+                row_stride,
+                col_stride,
+                far: known.is_some_and(|words| words[1] > 8000),
+            }
         };
         let (a, bb) = (operand(b, 0), operand(b, 1));
         let row = b.arg_ptr(3);

@@ -196,7 +196,8 @@ impl<'f> Lowering<'f> {
         roots: &[ValueId],
         region: &[crate::codegen::host::lir::Value],
     ) -> bool {
-        let Some(Tile::Memory(Access { memory: Memory::Tensor { root, region: read, .. }, .. })) = self.tile(value) else {
+        let Some(Tile::Memory(Access { memory: Memory::Tensor { root, region: read, .. }, .. })) = self.tile(value)
+        else {
             return false;
         };
         let last = self.uses.last(value);
