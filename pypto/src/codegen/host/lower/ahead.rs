@@ -1,4 +1,4 @@
-//! What a group of row-local work fetches into the nearest cache before it is needed.
+//! What a group of row-local work fetches before it is needed.
 //!
 //! The passes over a row differ: one waits for memory (a maximum, a last scaling), another computes (exponentials) and leaves memory idle.
 //! So the heaviest pass fetches for the others: the row after the next one of what the group reads, since all passes over a row of a few KiB
@@ -15,6 +15,8 @@ use crate::codegen::host::lir::{Builder, CacheLevel, Value};
 
 /// How far ahead along its row a single pass fetches, in bytes: a page.
 const DISTANCE: i64 = 4096;
+/// Bytes of a row that the nearest cache holds with others until its turn comes.
+const SHORT_ROW: i64 = 4096;
 
 /// A row of a tensor whose elements lie side by side.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,9 +53,18 @@ pub(super) fn streams(b: &mut Builder<'_>, group: &RowGroup<'_>, rows: &[Row], l
             let following = row_after_next(b, rows);
             let read: Vec<_> = read(group).filter_map(|access| stream(b, access, &following, 0)).collect();
             let written = written(group, &segments[level + 1..]).filter_map(|access| stream(b, access, rows, 0));
-            distinct(read.into_iter().chain(written))
+            let all = distinct(read.into_iter().chain(written));
+            let cache = cache_of_rows(b, group, &all);
+            all.into_iter().map(|stream| Stream { cache, ..stream }).collect()
         }
     }
+}
+
+/// The cache where a row waits for a pass over the rows before it: the nearest one has room for short rows.
+fn cache_of_rows(b: &Builder<'_>, group: &RowGroup<'_>, streams: &[Stream]) -> CacheLevel {
+    let widest = streams.iter().map(|stream| stream.size).max().unwrap_or(0);
+    let is_short = b.as_const(group.columns).is_some_and(|columns| columns.saturating_mul(widest) <= SHORT_ROW);
+    if is_short { CacheLevel::First } else { CacheLevel::Second }
 }
 
 /// What a light pass that only reads fetches of what comes from memory, into the second-level cache: with that, more lines are on their way
