@@ -2,7 +2,7 @@
 
 use super::pack::Layout;
 use super::words::Packing;
-use super::{Gemm, few_dots, few_rows, few_tiles};
+use super::{Gemm, few_columns, few_dots, few_rows, few_tiles};
 use crate::codegen::host::cpu::Target;
 use crate::codegen::host::lir::{Bin, Builder, Op, Value};
 
@@ -35,6 +35,8 @@ pub(super) enum Way {
     Blocked,
     /// So few rows that packing B does not pay, and B has contiguous rows: how many there are, if that is known.
     FewRows(Option<i64>),
+    /// So few rows and vectors of columns that all sums are in registers.
+    FewColumns { rows: i64, vectors: i64 },
     /// So few rows that B is read in place, for sums in registers.
     FewTiles(i64),
     /// The same with contiguous columns.
@@ -57,6 +59,10 @@ impl Known {
             Way::FewRows(Some(rows)) if whole_columns && few_tiles::fits(target, [left, layout], packing, rows) => {
                 Way::FewTiles(rows)
             }
+            Way::FewRows(Some(rows)) => b
+                .as_const(gemm.n)
+                .and_then(|columns| few_columns::vectors(target, rows, columns))
+                .map_or(Way::FewRows(Some(rows)), |vectors| Way::FewColumns { rows, vectors }),
             way => way,
         };
         Known {
@@ -88,7 +94,7 @@ impl Known {
         match self.way {
             Way::Blocked => None,
             Way::FewRows(rows) | Way::FewDots(rows) => rows,
-            Way::FewTiles(rows) => Some(rows),
+            Way::FewTiles(rows) | Way::FewColumns { rows, .. } => Some(rows),
         }
     }
 
@@ -98,6 +104,7 @@ impl Known {
         let way = match self.way {
             Way::Blocked => "blocked".to_string(),
             Way::FewRows(count) => format!("rows_{}", rows(count)),
+            Way::FewColumns { rows, vectors } => format!("rows_{rows}_by_{vectors}"),
             Way::FewTiles(count) => format!("tiles_{count}"),
             Way::FewDots(count) => {
                 let stride = self.column_stride.map_or(String::new(), |stride| format!("_by_{stride}"));

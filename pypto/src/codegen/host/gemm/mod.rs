@@ -12,6 +12,7 @@
 
 mod blocked;
 mod edges;
+mod few_columns;
 mod few_dots;
 mod few_rows;
 mod few_tiles;
@@ -378,6 +379,7 @@ fn product(b: &mut Builder<'_>, kind: Kind, p: &Problem) {
     let (most, few): (i64, fn(&mut Builder<'_>, Kind, &Problem)) = match kind.known.way {
         Way::Blocked => return blocked::emit(b, kind, p),
         Way::FewRows(Some(_)) => return few_rows::emit(b, unpacked, p),
+        Way::FewColumns { rows, vectors } => return few_columns::emit(b, unpacked, p, rows, vectors),
         Way::FewTiles(rows) => return few_tiles::emit(b, unpacked, p, rows),
         Way::FewDots(Some(_)) => return few_dots::emit(b, unpacked, p),
         Way::FewRows(None) => (few_rows::most(kind.packing), few_rows::emit),
@@ -419,6 +421,12 @@ fn block(b: &mut Builder<'_>, kind: Kind, p: &Problem, k0: Value) -> Block {
         init_stride: b.select(first, p.init_stride, p.c_stride),
         adds: b.select(first, p.has_init, one),
     }
+}
+
+/// The first columns of so many vectors.
+fn offsets_of_vectors(b: &mut Builder<'_>, vectors: i64) -> Vec<Value> {
+    let lanes = b.lanes() as i64;
+    (0..vectors).map(|v| b.index(v * lanes)).collect()
 }
 
 /// A loop over vectors of columns, from `lo` on; without a tail where the columns are known to be whole vectors.

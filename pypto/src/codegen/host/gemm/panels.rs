@@ -49,7 +49,7 @@ pub fn fits(b: &mut Builder<'_>, gemm: &Gemm) -> bool {
     let kind = super::kind(b, gemm);
     let blocked = match kind.known.way {
         Way::Blocked | Way::FewRows(None) | Way::FewDots(None) => true,
-        Way::FewRows(Some(_)) | Way::FewTiles(_) | Way::FewDots(Some(_)) => false,
+        Way::FewRows(Some(_)) | Way::FewTiles(_) | Way::FewColumns { .. } | Way::FewDots(Some(_)) => false,
     };
     kind.acc == Elem::F32
         && kind.b.elem == Elem::F32
