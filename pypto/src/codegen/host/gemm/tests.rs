@@ -283,6 +283,12 @@ fn what_is_known_of_extents_is_left_out() {
         [None; 3],
         false,
     );
+    // All sums in registers.
+    check_known(
+        &[[1, 64, 300], [2, 32, 70], [3, 32, 513], [1, 128, 257], [1, 96, 5], [2, 64, 8], [1, 32, 0], [3, 64, 1]],
+        [None; 3],
+        false,
+    );
     // Sums in registers: one part of the steps and several, more columns than one block has.
     check_known(
         &[

@@ -27,7 +27,7 @@ impl Signs<'_, '_, '_> {
         let at_least = |n: &NodeId| self.at_least_zero(*n, depth);
         let Some((kind, args)) = self.operation(n) else { return self.constant(n).is_some_and(|value| value <= 0.0) };
         match (kind, args) {
-            (OpKind::Sub, [x, bound]) => self.bounds(*bound, *x, depth),
+            (OpKind::Sub, [x, y]) => self.bounds(*y, *x, depth) || at_most(x) && at_least(y),
             (OpKind::Neg, [x]) => at_least(x),
             (OpKind::Min, [x, y]) => at_most(x) || at_most(y),
             (OpKind::Max | OpKind::Add, [x, y]) => at_most(x) && at_most(y),
