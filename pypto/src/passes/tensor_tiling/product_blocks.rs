@@ -21,8 +21,8 @@ const BYTES: i64 = 8;
 /// for every block of the inner dimension, stay in the outer caches.
 const MOST_ROWS: i64 = 576;
 const MOST_COLUMNS: i64 = 512;
-/// Copying an element of the left or the right factor costs as much as this many multiplications with additions. Some right factors come as
-/// copies that are kept.
+/// Copying an element of the left or the right factor costs as much as this many multiplications with additions. Some left factors are read
+/// where they lie, for about as much; some right factors come as copies that are kept.
 const COPY_LEFT: f64 = 4.0;
 const COPY_RIGHT: f64 = 3.0;
 /// Products with no more rows than this read one factor where it lies, in pieces of its rows, which are best long.

@@ -1,5 +1,6 @@
-//! Products with few rows: B is read where it lies and once, some of its rows at a time for all rows of C, whose sums stay in scratch rows
-//! that fit L1. Packing B would cost about as much as the multiplications.
+//! Products with few rows that have no faster way: those whose number of rows is not known, is 1 to 3, or whose columns or types do not suit
+//! a micro-kernel. B is read where it lies and once, some of its rows at a time for all rows of C, whose sums stay in scratch rows that fit
+//! L1. Packing B would cost about as much as the multiplications.
 
 use super::words::Packing;
 use super::{Block, Kind, Problem, b_offset, block, edges, kernel};

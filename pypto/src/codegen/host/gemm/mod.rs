@@ -1,9 +1,14 @@
 //! Matrix multiplication `C[M,N] = init + A[M,K] * B[K,N]` as LIR.
 //!
 //! The loops are those of BLIS: columns in blocks that fit the outer caches, the inner dimension in blocks of [`KC`], rows in blocks that
-//! fit L2; A and B are copied ("packed") into the order in which the micro-kernel reads them, converted to the accumulator's type on the
-//! way. The micro-kernel computes MR x NR results in registers. One driver function per operand layout is shared by all products of a
-//! module; sizes and strides are its run-time arguments, so nothing is unrolled over the problem.
+//! fit L2; B is copied ("packed") into the order in which the micro-kernel reads it, converted to the accumulator's type on the way, and so
+//! is A unless its rows can be read where they lie ([`lines`]). The micro-kernel computes MR x NR results in registers. One driver function
+//! per operand layout is shared by all products of a module; sizes and strides are its run-time arguments, so nothing is unrolled over the
+//! problem.
+//!
+//! Products that would not win back what packing costs have ways of their own ([`known::Way`]), which read B where it lies: small ones
+//! ([`in_place`]), those with few rows ([`few_tiles`], [`few_columns`], [`few_rows`]), and those by the transpose of a matrix
+//! ([`few_dots`]).
 //!
 //! Factors of 16 bits or fewer are packed as words of two or four steps where the CPU multiplies and adds those at once (`words`).
 //!
