@@ -62,7 +62,7 @@ fn left_block(
     [rows, depth]: [Value; 2],
     packed: Value,
 ) -> (LeftBlock, Option<Value>) {
-    if !lines::fits(kind) {
+    if !lines::fits(kind.a, kind.packing, kind.mr) {
         let range = pack::pack_a(b, kind, source, p.a_strides, rows, depth, packed);
         return (LeftBlock::Packed(packed), range);
     }

@@ -1,6 +1,6 @@
 //! Results at the edges of a matrix, where a tile has fewer rows or columns, and products without steps.
 
-use super::kernel::{self, Ahead, Tile};
+use super::kernel::{self, Tile};
 use super::words::Step;
 use super::{Kind, Problem};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
@@ -8,58 +8,24 @@ use crate::codegen::host::lir::{Builder, Cmp, Elem, Type, Value};
 /// A tile that reaches over the edge: computed into the scratch tile, of which the valid part is merged into C.
 pub(super) fn edge(b: &mut Builder<'_>, kind: Kind, tile: &Tile, scratch: Value, rows: Value, columns: Value) {
     let acc = kind.acc;
-    let mut args = vec![
-        tile.depth,
-        tile.a,
-        tile.b,
-        tile.c,
-        tile.c_stride,
-        tile.init,
-        tile.init_stride,
-        tile.adds,
-        scratch,
-        rows,
-        columns,
-    ];
-    let optional = [tile.left.stride(), tile.subnormal, tile.ahead.map(Ahead::value)];
-    args.extend(optional.iter().flatten());
+    let (operands, optional) = tile.operands();
+    let outer = [scratch, rows, columns];
+    let args: Vec<Value> = outer.into_iter().chain(operands).chain(optional.into_iter().flatten()).collect();
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let whole = if kind.known.whole_columns { "_n" } else { "" };
-    let (left, suffix) = (tile.left.name(b.target()), tile.ahead.map_or("", Ahead::name));
-    b.call(&format!("gemm_edge_{}{whole}{left}{suffix}", Step::of(kind).name()), &types, &[], &args, |b, p| {
+    let (left, suffixes) = (tile.left.name(b.target()), tile.suffixes());
+    b.call(&format!("gemm_edge_{}{whole}{left}{suffixes}", Step::of(kind).name()), &types, &[], &args, |b, p| {
         let (zero, nr, mr) = (b.index(0), b.index(b.target().nr() as i64), b.index(kind.mr as i64));
-        let mut given = p[11..].iter().copied();
-        let [left_stride, subnormal, ahead] = optional.map(|value| value.and_then(|_| given.next()));
-        let (depth, a, right) = (p[0], p[1], p[2]);
-        let (c, c_stride, init_stride, adds) = (p[8], nr, zero, zero);
-        let (left, b_stride, factors, init) = (tile.left.at_distance(left_stride), None, None, c);
-        let (part, copies) = (None, None);
-        let ahead = tile.ahead.zip(ahead).map(|(ahead, value)| ahead.with(value));
-        let tile = Tile {
-            depth,
-            left,
-            a,
-            b: right,
-            b_stride,
-            c,
-            c_stride,
-            init,
-            init_stride,
-            adds,
-            factors,
-            subnormal,
-            ahead,
-            part,
-            copies,
-        };
+        let (scratch, whole) = (p[0], tile.of_parameters(&p[3..]));
+        let tile = Tile { c: scratch, c_stride: nr, init: scratch, init_stride: zero, adds: zero, ..whole };
         kernel::call(b, kind, kind.mr, &tile);
-        let rows = b.min(p[9], mr);
-        let columns = b.min(p[10], nr);
-        let stride = [p[4], p[6], nr];
+        let (rows, columns) = (b.min(p[1], mr), b.min(p[2], nr));
+        let stride = [whole.c_stride, whole.init_stride, nr];
         b.for_each(zero, rows, 1, |b, i| {
             let offsets = stride.map(|s| b.mul(i, s));
-            let [c, init, sums] = [(p[3], 0), (p[5], 1), (p[8], 2)].map(|(base, s)| b.addr(base, acc, offsets[s]));
-            merge_row(b, kind, c, init, sums, p[7], columns);
+            let [c, init, sums] =
+                [(whole.c, 0), (whole.init, 1), (scratch, 2)].map(|(base, s)| b.addr(base, acc, offsets[s]));
+            merge_row(b, kind, c, init, sums, whole.adds, columns);
         });
         Vec::new()
     });

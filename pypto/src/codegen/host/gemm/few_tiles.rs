@@ -6,7 +6,7 @@
 
 use super::kernel::{self, Ahead, Left, Part, Tile};
 use super::lines;
-use super::pack::Order;
+use super::pack::Layout;
 use super::words::Packing;
 use super::{Block, Kind, Problem, a_offset, block, in_place};
 use crate::codegen::host::cpu::Target;
@@ -22,9 +22,9 @@ const AHEAD: i64 = 128;
 const SUMS: i64 = 32 << 10;
 
 /// Whether a product of so many rows is done this way, for columns that are whole panels.
-pub(super) fn fits(target: Target, [a, right]: [super::Layout; 2], packing: Packing, rows: i64) -> bool {
-    let plain = packing == Packing::One && a.elem == Elem::F32 && right.elem == Elem::F32;
-    plain && a.order() == Order::Rows && right.is_row_contiguous() && rows >= FEWEST && target.mr <= lines::MOST
+pub(super) fn fits(target: Target, [a, right]: [Layout; 2], packing: Packing, rows: i64) -> bool {
+    let right_fits = right.elem == Elem::F32 && right.is_row_contiguous();
+    rows >= FEWEST && lines::fits(a, packing, target.mr) && right_fits
 }
 
 /// Writes the product.

@@ -38,51 +38,14 @@ pub(super) fn call(b: &mut Builder<'_>, kind: Kind, height: usize, tile: &Tile) 
 }
 
 fn call_with(b: &mut Builder<'_>, step: Step, height: usize, tile: &Tile) {
-    let mut args = vec![tile.depth, tile.a, tile.b, tile.c, tile.c_stride, tile.init, tile.init_stride, tile.adds];
-    let [sums, is_first, is_last] = tile.part.map_or([None; 3], |p| [p.sums, p.is_first, p.is_last].map(Some));
-    let ahead = tile.ahead.map(Ahead::value);
-    let optional = [tile.left.stride(), tile.b_stride, tile.factors, ahead, sums, is_first, is_last, tile.copies];
-    args.extend(optional.iter().flatten());
+    let tile = &Tile { subnormal: None, ..*tile };
+    let (operands, optional) = tile.operands();
+    let args: Vec<Value> = operands.into_iter().chain(optional.into_iter().flatten()).collect();
     let types: Vec<Type> = args.iter().map(|&v| b.ty(v)).collect();
     let rows = if height == b.target().mr { String::new() } else { format!("_{height}") };
-    let fetches = tile.ahead.map_or("", Ahead::name);
-    let suffixes = [
-        (tile.b_stride, "_apart"),
-        (tile.factors, "_scaled"),
-        (ahead, fetches),
-        (sums, "_part"),
-        (tile.copies, "_copying"),
-    ];
-    let suffixes: String = suffixes.iter().filter(|(value, _)| value.is_some()).map(|(_, suffix)| *suffix).collect();
-    let name = name(step) + &tile.left.name(b.target()) + &rows + &suffixes;
+    let name = name(step) + &tile.left.name(b.target()) + &rows + &tile.suffixes();
     b.call(&name, &types, &[], &args, |b, p| {
-        let mut given = p[8..].iter().copied();
-        let [left_stride, b_stride, factors, ahead, sums, is_first, is_last, copies] =
-            optional.map(|value| value.and_then(|_| given.next()));
-        let (depth, left, subnormal) = (p[0], tile.left.at_distance(left_stride), None);
-        let ahead = tile.ahead.zip(ahead).map(|(ahead, value)| ahead.with(value));
-        let flags = is_first.zip(is_last);
-        let part = sums.zip(flags).map(|(sums, (is_first, is_last))| Part { sums, is_first, is_last });
-        let [a, right, c, c_stride] = [p[1], p[2], p[3], p[4]];
-        let [init, init_stride, adds] = [p[5], p[6], p[7]];
-        let tile = Tile {
-            depth,
-            left,
-            a,
-            b: right,
-            b_stride,
-            c,
-            c_stride,
-            init,
-            init_stride,
-            adds,
-            factors,
-            subnormal,
-            ahead,
-            part,
-            copies,
-        };
-        body(b, step, height, &tile);
+        body(b, step, height, &tile.of_parameters(p));
         Vec::new()
     });
 }

@@ -3,18 +3,18 @@
 //! A panel of them needs an address for each, and reads them all to its height. Where the last rows fill no whole panel, it has copies of
 //! them.
 
-use super::pack::Order;
+use super::KC;
+use super::pack::{Layout, Order};
 use super::words::Packing;
-use super::{KC, Kind};
 use crate::codegen::host::lir::{Builder, Cmp, Elem, Value};
 
 /// Rows of a panel at most: so many addresses stay in registers.
 pub(super) const MOST: usize = 8;
 
-/// Whether a product of blocks reads its left factor where it lies. Packing would read and write as many cache lines as the first
+/// Whether a left factor is read where it lies, in panels of so many rows. Packing would read and write as many cache lines as the first
 /// panel of the right factor reads.
-pub(super) fn fits(kind: Kind) -> bool {
-    kind.packing == Packing::One && kind.a.elem == Elem::F32 && kind.a.order() == Order::Rows && kind.mr <= MOST
+pub(super) fn fits(left: Layout, packing: Packing, panel_rows: usize) -> bool {
+    packing == Packing::One && left.elem == Elem::F32 && left.order() == Order::Rows && panel_rows <= MOST
 }
 
 /// Rows of the left factor.

@@ -23,7 +23,7 @@ impl Left {
     }
 
     /// The same at another distance.
-    pub(super) fn at_distance(self, stride: Option<Value>) -> Left {
+    fn at_distance(self, stride: Option<Value>) -> Left {
         match (self, stride) {
             (Left::Rows(_), Some(stride)) => Left::Rows(stride),
             (Left::Columns(_), Some(stride)) => Left::Columns(stride),
@@ -52,14 +52,14 @@ pub(super) enum Ahead {
 }
 
 impl Ahead {
-    pub(super) fn value(self) -> Value {
+    fn value(self) -> Value {
         match self {
             Ahead::Elements(value) | Ahead::Columns(value) => value,
         }
     }
 
     /// The same with another value.
-    pub(super) fn with(self, value: Value) -> Ahead {
+    fn with(self, value: Value) -> Ahead {
         match self {
             Ahead::Elements(_) => Ahead::Elements(value),
             Ahead::Columns(_) => Ahead::Columns(value),
@@ -67,7 +67,7 @@ impl Ahead {
     }
 
     /// The part of a function's name that says so.
-    pub(super) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Ahead::Elements(_) => "_ahead",
             Ahead::Columns(_) => "_columns_ahead",
@@ -110,4 +110,65 @@ pub(super) struct Tile {
     pub part: Option<Part>,
     /// Where the rows of B are copied to, as packed ones, for other tiles of their columns.
     pub copies: Option<Value>,
+}
+
+impl Tile {
+    /// All operands as values: those that every tile has, and the others.
+    pub(super) fn operands(&self) -> ([Value; 8], [Option<Value>; 9]) {
+        let [sums, is_first, is_last] = self.part.map_or([None; 3], |p| [p.sums, p.is_first, p.is_last].map(Some));
+        let ahead = self.ahead.map(Ahead::value);
+        (
+            [self.depth, self.a, self.b, self.c, self.c_stride, self.init, self.init_stride, self.adds],
+            [
+                self.left.stride(),
+                self.b_stride,
+                self.factors,
+                self.subnormal,
+                ahead,
+                sums,
+                is_first,
+                is_last,
+                self.copies,
+            ],
+        )
+    }
+
+    /// The same tile of other values, in the order of [`operands`](Self::operands) and without those that it lacks: in the body of a
+    /// function, its parameters.
+    pub(super) fn of_parameters(&self, parameters: &[Value]) -> Tile {
+        let mut given = parameters[8..].iter().copied();
+        let [left_stride, b_stride, factors, subnormal, ahead, sums, is_first, is_last, copies] =
+            self.operands().1.map(|value| value.and_then(|_| given.next()));
+        let flags = is_first.zip(is_last);
+        Tile {
+            depth: parameters[0],
+            left: self.left.at_distance(left_stride),
+            a: parameters[1],
+            b: parameters[2],
+            b_stride,
+            c: parameters[3],
+            c_stride: parameters[4],
+            init: parameters[5],
+            init_stride: parameters[6],
+            adds: parameters[7],
+            factors,
+            subnormal,
+            ahead: self.ahead.zip(ahead).map(|(ahead, value)| ahead.with(value)),
+            part: sums.zip(flags).map(|(sums, (is_first, is_last))| Part { sums, is_first, is_last }),
+            copies,
+        }
+    }
+
+    /// The part of a function's name that says which operands there are beside those of every tile.
+    pub(super) fn suffixes(&self) -> String {
+        let of = |is_there: bool, suffix: &'static str| if is_there { suffix } else { "" };
+        [
+            of(self.b_stride.is_some(), "_apart"),
+            of(self.factors.is_some(), "_scaled"),
+            self.ahead.map_or("", Ahead::name),
+            of(self.part.is_some(), "_part"),
+            of(self.copies.is_some(), "_copying"),
+        ]
+        .concat()
+    }
 }
