@@ -6,10 +6,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::kernel::{FirstFailure, Kernel, PARALLEL_ABOVE, evaluate, share};
+use super::placement::{self, Sleeper};
 use super::pool::pool;
 use super::recording::{Execution, Tasks};
 use super::schedule::{Schedule, Word};
@@ -33,11 +34,18 @@ pub struct Frame {
     left: Vec<AtomicU32>,
     /// Number of chunks of each task, at least 1.
     chunks: Vec<u32>,
-    ready: Mutex<Vec<(u32, u32)>>,
-    changed: Condvar,
-    /// How often `changed` was notified.
+    ready: Mutex<Ready>,
+    /// How often `ready` changed.
     changes: AtomicUsize,
     unfinished: AtomicUsize,
+}
+
+/// What threads take, and those that found nothing.
+#[derive(Default)]
+struct Ready {
+    /// Tasks and chunks of them.
+    chunks: Vec<(u32, u32)>,
+    sleepers: Vec<Sleeper>,
 }
 
 impl Frame {
@@ -104,10 +112,10 @@ impl Frame {
         tasks: Tasks<'_>,
     ) -> Result<(), Failure> {
         let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
-        ready.clear();
+        ready.chunks.clear();
         // Taken from the end, so that tasks run in about program order.
         for (index, _) in schedule.tasks.iter().enumerate().rev().filter(|(_, task)| task.waits == 0) {
-            ready.extend((0..self.chunks[index]).map(|chunk| (index as u32, chunk)));
+            ready.chunks.extend((0..self.chunks[index]).map(|chunk| (index as u32, chunk)));
         }
         *self.unfinished.get_mut() = schedule.tasks.len();
         let failure = FirstFailure::default();
@@ -133,7 +141,7 @@ impl Frame {
             if failure.is_some() {
                 return None;
             }
-            if let Some(item) = ready.pop() {
+            if let Some(item) = ready.chunks.pop() {
                 return Some(item);
             }
             if self.unfinished.load(Ordering::Acquire) == 0 {
@@ -144,11 +152,7 @@ impl Frame {
     }
 
     /// Waits for a change: awake for a while, then asleep.
-    fn wait<'a>(
-        &'a self,
-        ready: MutexGuard<'a, Vec<(u32, u32)>>,
-        failure: &FirstFailure,
-    ) -> MutexGuard<'a, Vec<(u32, u32)>> {
+    fn wait<'a>(&'a self, ready: MutexGuard<'a, Ready>, failure: &FirstFailure) -> MutexGuard<'a, Ready> {
         // Changes are made with the lock held, so none is lost between what the caller saw and this.
         let seen = self.changes.load(Ordering::Acquire);
         let has_changed = || self.changes.load(Ordering::Acquire) != seen || failure.is_some();
@@ -157,11 +161,17 @@ impl Frame {
         while !has_changed() && start.elapsed() < SPIN {
             std::hint::spin_loop();
         }
-        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ready = lock();
         if has_changed() {
             return ready;
         }
-        self.changed.wait(ready).unwrap_or_else(PoisonError::into_inner)
+        ready.sleepers.push(Sleeper::this());
+        drop(ready);
+        while !has_changed() {
+            std::thread::park();
+        }
+        lock()
     }
 
     /// # Safety
@@ -196,14 +206,16 @@ impl Frame {
             for successor in schedule.successors_of(&schedule.tasks[task]) {
                 if self.waits[*successor as usize].fetch_sub(1, Ordering::AcqRel) == 1 {
                     tasks.ready(*successor as usize);
-                    ready.extend((0..self.chunks[*successor as usize]).map(|chunk| (*successor, chunk)));
+                    ready.chunks.extend((0..self.chunks[*successor as usize]).map(|chunk| (*successor, chunk)));
                 }
             }
             self.unfinished.fetch_sub(1, Ordering::AcqRel);
         }
         self.changes.fetch_add(1, Ordering::AcqRel);
+        let sleepers = std::mem::take(&mut ready.sleepers);
         drop(ready);
-        self.changed.notify_all();
+        let cpu = placement::current_cpu();
+        sleepers.iter().for_each(|sleeper| sleeper.wake_off(cpu));
     }
 }
 

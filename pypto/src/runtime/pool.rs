@@ -14,10 +14,9 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, OnceLock, TryLockError};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use super::placement;
+use super::placement::{self, Sleeper, SystemThread};
 use crate::config::environment::Environment;
 
 /// How long an idle worker looks for work before it parks.
@@ -57,9 +56,23 @@ pub struct Pool {
     workers: OnceLock<Vec<Worker>>,
 }
 
+#[derive(Default)]
 struct Worker {
     parked: AtomicBool,
-    thread: OnceLock<Thread>,
+    /// How it is woken; it says so itself, before it parks for the first time.
+    sleeper: OnceLock<Sleeper>,
+}
+
+impl Worker {
+    /// Wakes it, if it is parked, on another CPU than that one.
+    fn wake_off(&self, cpu: Option<usize>) {
+        if self.parked.load(Ordering::Relaxed)
+            && self.parked.swap(false, Ordering::AcqRel)
+            && let Some(sleeper) = self.sleeper.get()
+        {
+            sleeper.wake_off(cpu);
+        }
+    }
 }
 
 thread_local! {
@@ -114,7 +127,7 @@ impl Pool {
         if self.workers.get().is_some() {
             return;
         }
-        let fresh = || (0..count).map(|_| Worker { parked: AtomicBool::new(false), thread: OnceLock::new() }).collect();
+        let fresh = || (0..count).map(|_| Worker::default()).collect();
         let mut started = false;
         let workers = self.workers.get_or_init(|| {
             started = true;
@@ -125,9 +138,7 @@ impl Pool {
         }
         for (index, worker) in workers.iter().enumerate() {
             let name = format!("pypto-{index}");
-            if let Ok(handle) = std::thread::Builder::new().name(name).spawn(move || self.work(index)) {
-                let _ = worker.thread.set(handle.thread().clone());
-            }
+            let _ = std::thread::Builder::new().name(name).spawn(move || self.work(index, worker));
         }
     }
 
@@ -179,7 +190,8 @@ impl Pool {
         self.chunks.store(chunks, Ordering::Relaxed);
         self.helpers.store(helpers, Ordering::Relaxed);
         self.pending.store(chunks, Ordering::Relaxed);
-        self.caller.store(placement::current_cpu().unwrap_or(usize::MAX), Ordering::Relaxed);
+        let cpu = placement::current_cpu();
+        self.caller.store(cpu.unwrap_or(usize::MAX), Ordering::Relaxed);
         let epoch = (self.state.load(Ordering::Relaxed) >> 32).wrapping_add(1);
         self.state.store(epoch << 32 | chunks as u64, Ordering::Release);
         if !wakes {
@@ -188,14 +200,7 @@ impl Pool {
         // Pairs with the fence in `park`: either the worker sees the new state, or this thread sees that it parked.
         fence(Ordering::SeqCst);
         let workers = self.workers.get().map_or(&[][..], |w| w);
-        for worker in workers.iter().take(helpers.min(chunks - 1)) {
-            if worker.parked.load(Ordering::Relaxed)
-                && worker.parked.swap(false, Ordering::AcqRel)
-                && let Some(thread) = worker.thread.get()
-            {
-                thread.unpark();
-            }
-        }
+        workers.iter().take(helpers.min(chunks - 1)).for_each(|worker| worker.wake_off(cpu));
     }
 
     /// Takes a chunk and runs it; false if none is left for this thread. `worker` is the index of a worker.
@@ -246,9 +251,10 @@ impl Pool {
     }
 
     /// The life of a worker.
-    fn work(&self, index: usize) {
+    fn work(&self, index: usize, worker: &Worker) {
         IN_JOB.set(true);
         LANE.set(index + 1);
+        let _ = worker.sleeper.set(Sleeper::this());
         loop {
             if self.has_work(index) {
                 self.keep_off_the_caller();
@@ -257,7 +263,7 @@ impl Pool {
                 continue;
             }
             if !self.spin(index) {
-                self.park(index);
+                self.park(index, worker);
             }
         }
     }
@@ -286,7 +292,7 @@ impl Pool {
     fn keep_off_the_caller(&self) {
         let caller = self.caller.load(Ordering::Relaxed);
         if placement::current_cpu() == Some(caller) {
-            placement::leave(caller);
+            placement::keep_off(caller, SystemThread::this(), || ());
         }
     }
 
@@ -294,8 +300,7 @@ impl Pool {
         self.state.load(Ordering::Acquire) as u32 != 0 && index < self.helpers.load(Ordering::Relaxed)
     }
 
-    fn park(&self, index: usize) {
-        let Some(worker) = self.workers.get().and_then(|w| w.get(index)) else { return };
+    fn park(&self, index: usize, worker: &Worker) {
         worker.parked.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         while worker.parked.load(Ordering::Acquire) && !self.has_work(index) {
