@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::kernel::{FirstFailure, Kernel, PARALLEL_ABOVE, evaluate, share};
 use super::placement::{self, Sleeper};
-use super::pool::pool;
+use super::pool::{self, pool};
 use super::recording::{Execution, Tasks};
 use super::schedule::{Schedule, Word};
 use super::scratch::Buffer;
@@ -19,8 +19,8 @@ use super::scratch::Buffer;
 pub use super::kernel::Failure;
 
 /// A thread without work looks for so long whether a task has ended before it sleeps: tasks that wait for each other are often shorter than
-/// it takes to wake a thread.
-const SPIN: Duration = Duration::from_micros(30);
+/// it takes to wake a thread, and who wakes one pays for it, too. Meanwhile it offers its core to others again and again.
+const SPIN: Duration = Duration::from_micros(200);
 
 /// The state of one running schedule.
 #[derive(Default)]
@@ -93,7 +93,7 @@ impl Frame {
             let kernel = &kernels[task.kernel];
             let iterations = evaluate(&kernel.iterations, &self.words[task.words.0..task.words.1]);
             total += iterations.max(0) as f64 * kernel.cost;
-            let chunks = kernel.chunks(iterations, threads).max(1) as u32;
+            let chunks = kernel.chunks_of_task(iterations, threads).max(1) as u32;
             self.chunks.push(chunks);
             self.left.push(AtomicU32::new(chunks));
             self.waits.push(AtomicU32::new(task.waits));
@@ -158,8 +158,8 @@ impl Frame {
         let has_changed = || self.changes.load(Ordering::Acquire) != seen || failure.is_some();
         drop(ready);
         let start = Instant::now();
-        while !has_changed() && start.elapsed() < SPIN {
-            std::hint::spin_loop();
+        while !pool::changes_soon(has_changed) && start.elapsed() < SPIN {
+            std::thread::yield_now();
         }
         let lock = || self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let mut ready = lock();

@@ -17,7 +17,9 @@ use crate::ops::reference::Scalar;
 /// Work below this many nanoseconds stays on the calling thread: waking a worker costs as much.
 pub const PARALLEL_ABOVE: f64 = 20_000.0;
 /// A chunk of a kernel's range is at least this long, in nanoseconds.
-const CHUNK: f64 = 10_000.0;
+const CHUNK: f64 = PARALLEL_ABOVE / 2.0;
+/// The same of a task of a schedule, whose threads are awake.
+const CHUNK_OF_TASK: f64 = 3_000.0;
 /// Chunks a thread, so that a thread that comes late or is slow leaves work to the others.
 const CHUNKS_PER_THREAD: usize = 4;
 
@@ -146,14 +148,19 @@ impl Kernel {
 
     /// Into how many parts the iterations are cut; 0 without any.
     pub fn chunks(&self, iterations: i64, threads: usize) -> usize {
+        self.chunks_of(CHUNK, iterations, threads)
+    }
+
+    /// The same for a task of a schedule.
+    pub fn chunks_of_task(&self, iterations: i64, threads: usize) -> usize {
+        self.chunks_of(CHUNK_OF_TASK, iterations, threads)
+    }
+
+    fn chunks_of(&self, least: f64, iterations: i64, threads: usize) -> usize {
         if iterations <= 1 || threads <= 1 {
             return iterations.clamp(0, 1) as usize;
         }
-        let total = iterations as f64 * self.cost;
-        if total < PARALLEL_ABOVE {
-            return 1;
-        }
-        let by_time = (total / CHUNK) as usize;
+        let by_time = (iterations as f64 * self.cost / least) as usize;
         by_time.min(threads * CHUNKS_PER_THREAD).min(iterations as usize).max(1)
     }
 

@@ -96,6 +96,14 @@ pub fn lane() -> usize {
 /// More threads than this are not started.
 pub const MAX_THREADS: usize = 256;
 
+/// Whether that comes true within about a microsecond of looking.
+pub fn changes_soon(has_changed: impl Fn() -> bool) -> bool {
+    (0..64).any(|_| {
+        std::hint::spin_loop();
+        has_changed()
+    })
+}
+
 /// The pool of the process.
 pub fn pool() -> &'static Pool {
     static POOL: OnceLock<Pool> = OnceLock::new();
@@ -272,11 +280,8 @@ impl Pool {
     fn spin(&self, index: usize) -> bool {
         let start = Instant::now();
         loop {
-            for _ in 0..64 {
-                if self.has_work(index) {
-                    return true;
-                }
-                std::hint::spin_loop();
+            if changes_soon(|| self.has_work(index)) {
+                return true;
             }
             // On an idle core this returns at once. On a busy one it lets run whoever waits for it: the caller, too, which
             // gives work to nobody while it waits.
