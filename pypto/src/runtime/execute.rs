@@ -19,8 +19,8 @@ use super::scratch::Buffer;
 pub use super::kernel::Failure;
 
 /// A thread without work looks for so long whether a task has ended before it sleeps: tasks that wait for each other are often shorter than
-/// it takes to wake a thread, and who wakes one pays for it, too. Meanwhile it offers its core to others again and again.
-const SPIN: Duration = Duration::from_micros(200);
+/// it takes to wake a thread, and who wakes one pays for it, too.
+const SPIN: Duration = Duration::from_micros(100);
 
 /// The state of one running schedule.
 #[derive(Default)]
@@ -158,8 +158,9 @@ impl Frame {
         let has_changed = || self.changes.load(Ordering::Acquire) != seen || failure.is_some();
         drop(ready);
         let start = Instant::now();
+        // The core is not offered to others meanwhile: it might come back after milliseconds, and tasks that could run would wait for it.
         while !pool::changes_soon(has_changed) && start.elapsed() < SPIN {
-            std::thread::yield_now();
+            pool().keep_off_the_caller();
         }
         let lock = || self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let mut ready = lock();

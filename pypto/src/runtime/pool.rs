@@ -293,10 +293,10 @@ impl Pool {
         }
     }
 
-    /// Goes to another CPU where this is the one of the job's caller.
-    fn keep_off_the_caller(&self) {
+    /// A worker goes to another CPU where this is the one of the job's caller.
+    pub fn keep_off_the_caller(&self) {
         let caller = self.caller.load(Ordering::Relaxed);
-        if placement::current_cpu() == Some(caller) {
+        if lane() > 0 && placement::current_cpu() == Some(caller) {
             placement::keep_off(caller, SystemThread::this(), || ());
         }
     }
