@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Changes whenever the text for the same LIR, or the way it is compiled, changes; part of the key of stored objects.
-pub const EMITTER_VERSION: u32 = 11;
+pub const EMITTER_VERSION: u32 = 12;
 
 /// First LLVM that reads `splat (float 1.0)`.
 const SPLAT_CONSTANTS: u32 = 19;

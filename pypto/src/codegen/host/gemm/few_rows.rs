@@ -24,8 +24,10 @@ pub(super) const STEPS: i64 = 8;
 const COLUMNS: i64 = 512;
 /// Most rows of C for which a block has twice as many.
 const LOW: i64 = 4;
-/// Columns of a block for one row: stretches of B so long that the processor sees by itself what comes, and fetching more into the
-/// nearest cache is in its way. The sums take 16 KiB.
+/// Most rows of C for which pieces of the rows of B are stretches so long that the processor sees by itself what comes, and fetching more
+/// into the nearest cache is in its way.
+pub(super) const LONG_ROWS: i64 = 3;
+/// Columns of such a block for one row; of more rows it has fewer, so that the sums take 16 KiB.
 const LONG: i64 = 4096;
 /// Bytes along such stretches from what is multiplied to what is fetched into the second-level cache, where they come from memory. From
 /// outer caches they come in time, and the instructions would only take some.
@@ -37,15 +39,20 @@ struct Shape {
     steps: i64,
     rows: i64,
     columns: i64,
+    /// Whether rows of B are long stretches.
+    is_long: bool,
 }
 
 impl Shape {
     fn of(target: Target, rows: Option<i64>) -> Shape {
-        let columns = if rows.is_some_and(|rows| rows <= LOW) { 2 * COLUMNS } else { COLUMNS };
-        if rows == Some(1) {
-            return Shape { steps: STEPS, rows: 1, columns: LONG };
+        let has_many = target.registers >= 32;
+        if let Some(rows) = rows.filter(|rows| (1..=LONG_ROWS).contains(rows)) {
+            let steps = if rows == 1 || has_many { STEPS } else { STEPS / 2 };
+            let columns = LONG / (rows as u64).next_power_of_two() as i64;
+            return Shape { steps, rows, columns, is_long: true };
         }
-        Shape { steps: STEPS / 2, rows: if target.registers < 32 { 2 } else { 4 }, columns }
+        let columns = if rows.is_some_and(|rows| rows <= LOW) { 2 * COLUMNS } else { COLUMNS };
+        Shape { steps: STEPS / 2, rows: if has_many { 4 } else { 2 }, columns, is_long: false }
     }
 }
 
@@ -174,9 +181,9 @@ fn group(
             factors.push(b.splat(x));
         }
     }
-    let (cache, next) = match strip.shape.columns {
-        LONG if kind.known.far => (CacheLevel::Second, along(b, kind, &lines)),
-        LONG => (CacheLevel::Second, Vec::new()),
+    let (cache, next) = match strip.shape.is_long {
+        true if kind.known.far => (CacheLevel::Second, along(b, kind, &lines)),
+        true => (CacheLevel::Second, Vec::new()),
         _ if fetches => (CacheLevel::First, following(b, kind, p, strip, &lines)),
         _ => (CacheLevel::First, Vec::new()),
     };
