@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::kernel::{FirstFailure, Kernel, PARALLEL_ABOVE, evaluate, share};
-use super::placement::{self, Sleeper};
+use super::placement::{self, PlacedThread};
 use super::pool::{self, pool};
 use super::recording::{Execution, Tasks};
 use super::schedule::{Schedule, Word};
@@ -45,7 +45,7 @@ pub struct Frame {
 struct Ready {
     /// Tasks and chunks of them.
     chunks: Vec<(u32, u32)>,
-    sleepers: Vec<Sleeper>,
+    sleepers: Vec<PlacedThread>,
 }
 
 impl Frame {
@@ -167,7 +167,7 @@ impl Frame {
         if has_changed() {
             return ready;
         }
-        ready.sleepers.push(Sleeper::this());
+        ready.sleepers.push(PlacedThread::this());
         drop(ready);
         while !has_changed() {
             std::thread::park();

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering,
 use std::sync::{Mutex, OnceLock, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::placement::{self, Sleeper, SystemThread};
+use super::placement::{self, PlacedThread};
 use crate::config::environment::Environment;
 
 /// How long an idle worker looks for work before it parks.
@@ -60,7 +60,7 @@ pub struct Pool {
 struct Worker {
     parked: AtomicBool,
     /// How it is woken; it says so itself, before it parks for the first time.
-    sleeper: OnceLock<Sleeper>,
+    thread: OnceLock<PlacedThread>,
 }
 
 impl Worker {
@@ -68,9 +68,9 @@ impl Worker {
     fn wake_off(&self, cpu: Option<usize>) {
         if self.parked.load(Ordering::Relaxed)
             && self.parked.swap(false, Ordering::AcqRel)
-            && let Some(sleeper) = self.sleeper.get()
+            && let Some(thread) = self.thread.get()
         {
-            sleeper.wake_off(cpu);
+            thread.wake_off(cpu);
         }
     }
 }
@@ -262,7 +262,7 @@ impl Pool {
     fn work(&self, index: usize, worker: &Worker) {
         IN_JOB.set(true);
         LANE.set(index + 1);
-        let _ = worker.sleeper.set(Sleeper::this());
+        let _ = worker.thread.set(PlacedThread::this());
         loop {
             if self.has_work(index) {
                 self.keep_off_the_caller();
@@ -297,7 +297,7 @@ impl Pool {
     pub fn keep_off_the_caller(&self) {
         let caller = self.caller.load(Ordering::Relaxed);
         if lane() > 0 && placement::current_cpu() == Some(caller) {
-            placement::keep_off(caller, SystemThread::this(), || ());
+            PlacedThread::this().keep_off(caller, || ());
         }
     }
 
