@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::kernel::{FirstFailure, Kernel, PARALLEL_ABOVE, evaluate, share};
-use super::placement::{self, PlacedThread};
+use super::placement::PlacedThread;
 use super::pool::{self, pool};
 use super::recording::{Execution, Tasks};
 use super::schedule::{Schedule, Word};
@@ -215,8 +215,7 @@ impl Frame {
         self.changes.fetch_add(1, Ordering::AcqRel);
         let sleepers = std::mem::take(&mut ready.sleepers);
         drop(ready);
-        let cpu = placement::current_cpu();
-        sleepers.iter().for_each(|sleeper| sleeper.wake_off(cpu));
+        sleepers.iter().for_each(PlacedThread::wake_elsewhere);
     }
 }
 

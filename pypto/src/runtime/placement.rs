@@ -52,10 +52,10 @@ impl PlacedThread {
         THIS.with(PlacedThread::clone)
     }
 
-    /// Ends its [`std::thread::park`], on another CPU than that one if there are others.
-    pub fn wake_off(&self, cpu: Option<usize>) {
+    /// Ends its [`std::thread::park`], on another CPU than this thread's if there are others.
+    pub fn wake_elsewhere(&self) {
         let wake = || self.0.thread.unpark();
-        match cpu {
+        match current_cpu() {
             Some(cpu) => self.keep_off(cpu, wake),
             None => wake(),
         }
@@ -151,7 +151,7 @@ mod tests {
             let woke = said.recv().expect("a CPU");
             assert!(before == 1 || woke != Some(cpu), "woke on {woke:?}");
         });
-        sleeper.wake_off(None);
+        sleeper.0.thread.unpark();
         assert_eq!(sleeps.join().expect("no panic"), before);
     }
 

@@ -64,13 +64,13 @@ struct Worker {
 }
 
 impl Worker {
-    /// Wakes it, if it is parked, on another CPU than that one.
-    fn wake_off(&self, cpu: Option<usize>) {
+    /// Wakes it, if it is parked, on another CPU than this thread's.
+    fn wake_elsewhere(&self) {
         if self.parked.load(Ordering::Relaxed)
             && self.parked.swap(false, Ordering::AcqRel)
             && let Some(thread) = self.thread.get()
         {
-            thread.wake_off(cpu);
+            thread.wake_elsewhere();
         }
     }
 }
@@ -198,8 +198,7 @@ impl Pool {
         self.chunks.store(chunks, Ordering::Relaxed);
         self.helpers.store(helpers, Ordering::Relaxed);
         self.pending.store(chunks, Ordering::Relaxed);
-        let cpu = placement::current_cpu();
-        self.caller.store(cpu.unwrap_or(usize::MAX), Ordering::Relaxed);
+        self.caller.store(placement::current_cpu().unwrap_or(usize::MAX), Ordering::Relaxed);
         let epoch = (self.state.load(Ordering::Relaxed) >> 32).wrapping_add(1);
         self.state.store(epoch << 32 | chunks as u64, Ordering::Release);
         if !wakes {
@@ -208,7 +207,7 @@ impl Pool {
         // Pairs with the fence in `park`: either the worker sees the new state, or this thread sees that it parked.
         fence(Ordering::SeqCst);
         let workers = self.workers.get().map_or(&[][..], |w| w);
-        workers.iter().take(helpers.min(chunks - 1)).for_each(|worker| worker.wake_off(cpu));
+        workers.iter().take(helpers.min(chunks - 1)).for_each(Worker::wake_elsewhere);
     }
 
     /// Takes a chunk and runs it; false if none is left for this thread. `worker` is the index of a worker.

@@ -26,7 +26,7 @@ const COLUMNS: i64 = 512;
 const LOW: i64 = 4;
 /// Most rows of C for which pieces of the rows of B are stretches so long that the processor sees by itself what comes, and fetching more
 /// into the nearest cache is in its way.
-pub(super) const LONG_ROWS: i64 = 3;
+const LONG_ROWS: i64 = 3;
 /// Columns of such a block for one row; of more rows it has fewer, so that the sums take 16 KiB.
 const LONG: i64 = 4096;
 /// Bytes along such stretches from what is multiplied to what is fetched into the second-level cache, where they come from memory. From
@@ -39,20 +39,23 @@ struct Shape {
     steps: i64,
     rows: i64,
     columns: i64,
-    /// Whether rows of B are long stretches.
-    is_long: bool,
+}
+
+/// Whether rows of B are passed in long stretches for so many rows of C.
+pub(super) fn is_long(rows: i64) -> bool {
+    (1..=LONG_ROWS).contains(&rows)
 }
 
 impl Shape {
     fn of(target: Target, rows: Option<i64>) -> Shape {
         let has_many = target.registers >= 32;
-        if let Some(rows) = rows.filter(|rows| (1..=LONG_ROWS).contains(rows)) {
+        if let Some(rows) = rows.filter(|&rows| is_long(rows)) {
             let steps = if rows == 1 || has_many { STEPS } else { STEPS / 2 };
             let columns = LONG / (rows as u64).next_power_of_two() as i64;
-            return Shape { steps, rows, columns, is_long: true };
+            return Shape { steps, rows, columns };
         }
         let columns = if rows.is_some_and(|rows| rows <= LOW) { 2 * COLUMNS } else { COLUMNS };
-        Shape { steps: STEPS / 2, rows: if has_many { 4 } else { 2 }, columns, is_long: false }
+        Shape { steps: STEPS / 2, rows: if has_many { 4 } else { 2 }, columns }
     }
 }
 
@@ -181,11 +184,12 @@ fn group(
             factors.push(b.splat(x));
         }
     }
-    let (cache, next) = match strip.shape.is_long {
-        true if kind.known.far => (CacheLevel::Second, along(b, kind, &lines)),
-        true => (CacheLevel::Second, Vec::new()),
-        _ if fetches => (CacheLevel::First, following(b, kind, p, strip, &lines)),
-        _ => (CacheLevel::First, Vec::new()),
+    let (cache, next) = if kind.known.far {
+        (CacheLevel::Second, along(b, kind, &lines))
+    } else if fetches && !kind.known.rows().is_some_and(is_long) {
+        (CacheLevel::First, following(b, kind, p, strip, &lines))
+    } else {
+        (CacheLevel::First, Vec::new())
     };
     let zero = b.index(0);
     let body = |b: &mut Builder<'_>, j: Value, tail: Tail| {

@@ -71,7 +71,7 @@ impl Known {
             whole_squares: is_multiple(gemm.k, target.lanes) && matches!(way, Way::FewDots(_)),
             rest_rows: rows.and_then(|rows| rest_rows(rows, mr as i64, whole_columns)),
             whole_columns,
-            far: gemm.b.far && matches!(way, Way::FewRows(Some(rows)) if rows <= few_rows::LONG_ROWS),
+            far: gemm.b.far && matches!(way, Way::FewRows(Some(rows)) if few_rows::is_long(rows)),
             whole_depth: is_multiple(gemm.k, few_rows::STEPS as usize),
         }
     }
